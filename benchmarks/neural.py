@@ -16,9 +16,7 @@ import torch
 from tractable.circuit.blocks import FactorBlock
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
 from tractable.learning.conditional.field.structure import ConditionalStructure
-from tractable.learning.conditional.networks.margins import potential_graph
-from tractable.learning.conditional.networks.sweep import TargetCircuit
-from tractable.learning.conditional.networks.training import log_partition
+from tractable.learning.conditional.networks.training import TargetCircuit, log_partition, potential_graph
 
 
 def grown(targets: int, splits: int, seed: int = 0) -> ConditionalStructure:

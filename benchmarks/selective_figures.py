@@ -12,7 +12,7 @@ import numpy as np
 
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Variable
-from tractable.formats.svg import svg_text
+from tractable.formats.pictures import svg_text
 
 X, Y, Z = 0, 1, 2
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"

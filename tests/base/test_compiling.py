@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tractable.base.compiled import Trial, inner, kernel
-from tractable.base.compiling import announce, on_compile
-from tractable.cli import compiling
+from tractable.base.compiled import Trial, announce, inner, kernel, on_compile
+from tractable.cli import progress
 
 
 class Terminal(io.StringIO):
@@ -24,8 +23,8 @@ def line_after(
     """What is written while functions are compiled that take so many seconds each."""
     clock = iter(np.repeat(np.cumsum([0.0, *seconds]), 2)[1:].tolist())
     monkeypatch.setattr(sys, "stderr", stderr)
-    monkeypatch.setattr("tractable.cli.compiling.time", SimpleNamespace(monotonic=lambda: next(clock)))
-    with compiling.compile_notice(arguments):
+    monkeypatch.setattr("tractable.cli.progress.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with progress.compile_notice(arguments):
         for _ in seconds:
             announce("upward")
             announce(None)
@@ -33,7 +32,7 @@ def line_after(
 
 
 def test_a_long_compilation_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert line_after(monkeypatch, [0.3, 0.3, 0.3, 2.0], ["query"], Terminal()) == compiling.LINE
+    assert line_after(monkeypatch, [0.3, 0.3, 0.3, 2.0], ["query"], Terminal()) == progress.LINE
 
 
 def test_a_moment_is_not_worth_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tractable.circuit import (
     is_smooth,
     marginalise,
 )
-from tractable.data.regions import Interval, States
+from tractable.data.evidence import Interval, States
 from tractable.data.schema import Schema, Variable, discrete_schema
 
 close = pytest.approx

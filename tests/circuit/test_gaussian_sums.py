@@ -24,7 +24,7 @@ from tractable.learning.joint.gaussian_mixture.sums import (
     log_densities,
     sort_patterns,
 )
-from tractable.learning.statistics.k_means import k_means
+from tractable.learning.statistics.clustering import k_means
 
 
 def random_gaussians(rng: np.random.Generator, size: int, columns: int) -> Gaussians:

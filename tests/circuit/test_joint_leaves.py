@@ -14,7 +14,7 @@ from tractable.circuit import Builder, Graph, condition, is_deterministic, margi
 from tractable.circuit.blocks import JointBlock
 from tractable.circuit.leaves.multivariate import JOINT_FAMILIES, Box, GaussianLeaf
 from tractable.circuit.leaves.multivariate.boxes import box_nodes
-from tractable.data.regions import Interval
+from tractable.data.evidence import Interval
 from tractable.data.schema import Schema, Variable
 from tractable.engine import completions, log_values, posteriors, samples
 from tractable.model import Circuit

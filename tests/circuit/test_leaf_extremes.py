@@ -10,7 +10,7 @@ from scipy import stats
 
 from tractable.base.arrays import Floats
 from tractable.circuit.leaves import FAMILIES
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Variable
 
 BINARY = Variable("two states", states=("no", "yes"))

@@ -11,7 +11,7 @@ from scipy import stats
 
 from tractable.base.arrays import Floats
 from tractable.circuit.leaves import FACTORS, FAMILIES, Family
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Variable
 
 COLUMNS = [

@@ -17,7 +17,7 @@ from tractable.circuit.leaves.dispersion import (
     preferred_counts,
 )
 from tractable.data import Schema, Table, Variable
-from tractable.data.regions import Interval
+from tractable.data.evidence import Interval
 from tractable.learning.joint import LEARNERS
 from tractable.learning.statistics.leaf_choice import disjoint_weights
 from tractable.learning.statistics.scores import mean_log_prob

@@ -29,9 +29,7 @@ from tractable.cli.benchmark.grid import Grid
 from tractable.cli.benchmark.measure import ScoreCurve, measure, new_rows
 from tractable.cli.benchmark.picture import picture
 from tractable.cli.benchmark.questions import PERCENTAGES, Answers, answer, choose, sampled_answer
-from tractable.cli.benchmark.runs import Measured
-from tractable.cli.benchmark.significance import paired_p_value, verdict
-from tractable.cli.benchmark.tables import (
+from tractable.cli.benchmark.report import (
     answers_grid,
     likelihood_grid,
     runs_grid,
@@ -39,10 +37,12 @@ from tractable.cli.benchmark.tables import (
     times_grid,
     wins_grid,
 )
+from tractable.cli.benchmark.runs import Measured
+from tractable.cli.benchmark.significance import paired_p_value, verdict
 from tractable.data import Table, clinic, discrete_schema
 from tractable.learning.joint import LEARNERS
 from tractable.learning.networks import NETWORK_LEARNERS
-from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
+from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
 from tractable.learning.networks.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.networks import Network, compile_network
 from tractable.networks.gibbs.sampler import GibbsSampler

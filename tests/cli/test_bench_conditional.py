@@ -16,13 +16,12 @@ from tractable.cli import benchmark, run
 from tractable.cli.benchmark import DataSet, Job, Run, compare, conditional_grids, find, run_all
 from tractable.cli.benchmark import published as papers
 from tractable.cli.benchmark.child import outcome
-from tractable.cli.benchmark.conditional_measure import conditional_logs
+from tractable.cli.benchmark.conditional_measure import conditional_logs, input_columns, with_inputs
 from tractable.cli.benchmark.contestants import (
     conditional_contestant,
     conditional_contestants,
     published_conditional_names,
 )
-from tractable.cli.benchmark.inputs import input_columns, with_inputs
 from tractable.cli.benchmark.logistic import STRENGTHS, LogisticContestant
 from tractable.cli.benchmark.measure import measure
 from tractable.cli.reports import prediction_metrics

@@ -36,7 +36,7 @@ def test_collapsing_agrees_with_its_definition(
 ) -> None:
     weights = np.arange(len(values), dtype=float) if weighted else None
     table = real_table(values, weights)
-    with patch("tractable.data.collapse.FEW_CELLS", few_cells):  # above it, a kernel does the same
+    with patch("tractable.data.table.FEW_CELLS", few_cells):  # above it, a kernel does the same
         distinct, inverse = collapse(table)
     keys, sums, places = slow_collapse(table)
     assert slow_collapse(distinct)[0] == keys

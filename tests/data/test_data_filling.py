@@ -98,7 +98,7 @@ def check(before: Any, after: Any, known: list[str]) -> None:
     assert all(None not in new[name] for name in known)
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", FRAMES)
 def test_observed_cells_columns_and_types_stay(circuit: tr.Circuit, kind: str, method: Any) -> None:
@@ -116,7 +116,7 @@ def test_observed_cells_columns_and_types_stay(circuit: tr.Circuit, kind: str, m
             assert whole.index.tolist() == [7, 7, 8, 9]
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_an_imputer_changes_no_observed_cell(kind: str) -> None:
     rows = FRAMES[kind](ROWS)
@@ -138,7 +138,7 @@ def test_an_array_keeps_its_type_and_its_unknown_states() -> None:
     assert circuit.impute(np.array([[1.0, np.nan]]), "mean").dtype == float
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_a_filled_cell_that_does_not_fit_makes_the_column_wider() -> None:
     circuit = tr.Independent().fit({"x": [0.25, 1.5, 1.0], "s": ["7", "b", "b"]}).circuit_
     for frame in (
@@ -151,7 +151,7 @@ def test_a_filled_cell_that_does_not_fit_makes_the_column_wider() -> None:
         assert [str(x) for x in found["s"]] == ["7", "b"]
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_a_table_without_a_row_or_a_hole_stays(circuit: tr.Circuit) -> None:
     for frame in (pd.DataFrame(ROWS).iloc[:0], pl.DataFrame(ROWS).clear(), pa.table(ROWS).slice(0, 0)):
         whole = circuit.impute(frame)

@@ -22,7 +22,7 @@ def circuit() -> tr.Circuit:
     return fitted
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_a_row_is_its_other_cells_times_the_share(circuit: tr.Circuit) -> None:
     share = 0.5 / 5
     assert circuit.unseen_share == unseen_share(4.0) == share
@@ -134,7 +134,7 @@ def test_numbers_in_files_may_be_unseen(tmp_path: Any) -> None:
         read(tmp_path / "test.data", schema=schema)
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_tuning_parameters_and_networks_go_on_with_unseen_states(circuit: tr.Circuit) -> None:
     valid = pd.DataFrame({"a": ["x", "z"], "b": [1, 2], "c": [1.0, 1.0]})
     tuned = tr.tune("independent", TRAIN, valid, trials=1)

@@ -156,7 +156,7 @@ def test_a_column_of_ids_is_warned_about() -> None:
         tr.Independent().fit(frame)
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_cross_validation_survives_states_that_a_fold_lacks() -> None:
     images = pd.DataFrame(load_digits().data[:300].astype(int))
     scores = cross_val_score(tr.Independent(), images, cv=5)
@@ -228,7 +228,7 @@ def test_close_values_far_from_zero_are_no_constant(learner: Any, offset: float)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 @pytest.mark.parametrize("learner", [tr.Independent, tr.NaiveBayesMixture, tr.LearnSPN])
 def test_huge_and_tiny_numbers_are_learned_in_silence(learner: Any, scale: float) -> None:
@@ -251,7 +251,7 @@ def test_a_dash_may_be_a_category(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", na="-").schema[0].states == ("+", ".")
 
 
-@pytest.mark.filterwarnings("ignore::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("ignore::tractable.data.problems.TableWarning")
 def test_huge_whole_numbers_are_real_with_a_warning(tmp_path: Path) -> None:
     huge = [2**63 + i for i in range(30)]
     (tmp_path / "t.csv").write_text("n\n" + "\n".join(map(str, huge)))

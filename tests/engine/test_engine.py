@@ -17,7 +17,7 @@ from tractable.base.arrays import Floats
 from tractable.circuit.blocks import univariate
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.data.table import Table
 from tractable.engine import (

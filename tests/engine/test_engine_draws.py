@@ -16,7 +16,7 @@ from scipy import stats
 from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Schema, Variable
 from tractable.engine import backward, completions, draw, samples
 from tractable.engine.trace import list_draws

@@ -12,8 +12,7 @@ from tractable.data.schema import discrete_schema
 from tractable.engine import expectations, sweep
 from tractable.engine.backward import reverse_edges
 from tractable.engine.compile import compile_graph
-from tractable.engine.expectations import Expecter
-from tractable.engine.lean import recompute_pairs
+from tractable.engine.expectations import Expecter, recompute_pairs
 
 STATES = [2, 2, 1, 3, 2, 2]
 

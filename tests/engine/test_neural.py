@@ -16,7 +16,7 @@ torch: Any = pytest.importorskip("torch")
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000))
 def test_values_and_gradients_are_those_of_enumeration(seed: int) -> None:
-    from tractable.learning.conditional.networks.margins import potential_graph
+    from tractable.learning.conditional.networks.training import potential_graph
     from tractable.model.neural import log_values
 
     structure, rng = grown(seed), np.random.default_rng(seed)
@@ -46,7 +46,7 @@ def test_values_and_gradients_are_those_of_enumeration(seed: int) -> None:
 
 
 def test_a_network_learns_through_a_circuit() -> None:
-    from tractable.learning.conditional.networks.margins import potential_graph
+    from tractable.learning.conditional.networks.training import potential_graph
     from tractable.model.neural import log_values
 
     torch.manual_seed(0)

@@ -13,7 +13,7 @@ from torch import nn
 import tractable as tr
 from tractable.cli import run
 from tractable.data import discrete_schema
-from tractable.estimators.seeds import seed_of
+from tractable.estimators.base import seed_of
 from tractable.model.generalised import GeneralisedCircuit
 
 
@@ -64,7 +64,7 @@ def test_an_estimator_saves_its_circuit(kind: str, tmp_path: Path) -> None:
     assert not (tmp_path / "n.tract").exists()
 
 
-@pytest.mark.filterwarnings("error::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("error::tractable.data.problems.TableWarning")
 @pytest.mark.parametrize("kind", MODELS)
 def test_an_estimator_leaves_columns_out_before_they_are_checked(kind: str) -> None:
     model = fit(kind, spoilt(), drop=["bad"])
@@ -93,7 +93,7 @@ def test_columns_of_an_array_are_left_out() -> None:
         tr.ChowLiuTree().fit(array)
 
 
-@pytest.mark.filterwarnings("error::tractable.data.caution.TableWarning")
+@pytest.mark.filterwarnings("error::tractable.data.problems.TableWarning")
 def test_tuning_bagging_and_networks_leave_columns_out() -> None:
     tuned = tr.tune("chow-liu", spoilt(), spoilt(), trials=1, drop="bad")
     assert tuned.circuit.columns == ("a", "b", "n", "c")

@@ -28,7 +28,7 @@ from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.data.schema import Schema, Variable, discrete_schema
 from tractable.formats import FORMATS, Document, read_circuit, write_circuit
-from tractable.formats.svg import svg_text
+from tractable.formats.pictures import svg_text
 from tractable.networks.writing import decimal
 
 EXACT = [".tract", ".json"]

@@ -18,7 +18,7 @@ from tractable.circuit.leaves.perceptron import Committee, Layer, Perceptron
 from tractable.data import Evidence, Schema, Variable, discrete_schema
 from tractable.formats import Document, read_circuit, write_circuit
 from tractable.formats.generalised import read_generalised
-from tractable.formats.sealed import digest
+from tractable.formats.tract import digest
 from tractable.queries import log_prob, marginals, moments, most_probable, sample
 
 Tensors = dict[str, Any]

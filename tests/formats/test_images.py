@@ -17,7 +17,7 @@ from tractable.base.arrays import Bytes
 from tractable.cli import run
 from tractable.cli.reports.images import UNKNOWN, complete_images, images_of, mean_images, save_sheet
 from tractable.data import Schema, Table, Variable, digits, grid_of, parse_grid, read_schema, with_grid
-from tractable.formats.png import png_bytes
+from tractable.formats.pictures import png_bytes
 
 
 def pixels_in(data: bytes) -> Bytes:

@@ -7,7 +7,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from fuzz.mutations import Rng, damage, damage_arrays, damage_json, few, json_text
-from tractable.formats.sealed import digest
+from tractable.formats.tract import digest
 
 LENGTHS = (0, 1, 7, 2**20, 2**31, 2**40, 2**63 - 1, 2**64 - 1)
 

@@ -155,7 +155,7 @@ def test_no_rows_have_no_completions() -> None:
 
 
 def test_branch_and_bound_gives_up_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tractable.queries.branch.MOST_NODES", 3)
+    monkeypatch.setattr("tractable.queries.search.MOST_NODES", 3)
     with pytest.raises(ValueError, match="gave up after 3 steps"):
         queries.most_probable(blurred_mixture(20, 20), np.full((1, 20), np.nan), method="exact")
 

@@ -14,7 +14,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.blocks import GateBlock
 from tractable.circuit.graph import LEAF, PRODUCT, Graph
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Schema
 
 Row: TypeAlias = Sequence[float] | Floats

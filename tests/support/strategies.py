@@ -17,7 +17,7 @@ from tractable.base.arrays import Floats
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import Graph
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
-from tractable.data.regions import Interval, Region, States
+from tractable.data.evidence import Interval, Region, States
 from tractable.data.schema import Schema, Variable
 
 # The first example of a test may have to wait for a kernel to compile.

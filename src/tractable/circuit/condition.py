@@ -9,7 +9,7 @@ from tractable.circuit.fold import apply_factor, constants, fold_numbers
 from tractable.circuit.graph import Graph
 from tractable.circuit.normalise import normalise
 from tractable.circuit.properties import explain_validity
-from tractable.data.regions import Region, States
+from tractable.data.evidence import Region, States
 from tractable.data.schema import Variable
 from tractable.data.table import Table
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tractable.circuit.blocks import ConstantBlock, GateBlock
-from tractable.circuit.determinism import Meeting, first_meeting
+from tractable.circuit.determinism import Meeting, OverlapError, first_meeting, irregular_sum
 from tractable.circuit.facts import remembered
 from tractable.circuit.graph import SUM, Graph
 from tractable.circuit.kernels import heights
 from tractable.circuit.scopes import Window, bits, root_columns, windows
-from tractable.circuit.selectivity import OverlapError, irregular_sum
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,18 @@ import typer
 import tractable
 from tractable.base.interrupts import note_interrupts
 from tractable.cli.bench import bench
-from tractable.cli.check import check
 from tractable.cli.classify import classify
-from tractable.cli.compiling import compile_notice
 from tractable.cli.completion import PROGRAM, VARIABLE, completion, prepare_completion
 from tractable.cli.convert import convert, plot
 from tractable.cli.demo import demo
 from tractable.cli.faults import run_guarded
-from tractable.cli.info import info
+from tractable.cli.info import check, info
 from tractable.cli.learn import learn
 from tractable.cli.learners import learners
 from tractable.cli.output import prepare_output
 from tractable.cli.parameters import parameters
 from tractable.cli.posterior import marginals, mpe
+from tractable.cli.progress import compile_notice
 from tractable.cli.query import query
 from tractable.cli.rows import impute, sample
 from tractable.cli.schema import schema

@@ -36,7 +36,7 @@ def classify(  # noqa: PLR0913
 
     Example: tractable classify clinic.tract patients.csv --target bronchitis --proba -o predicted.csv
     """
-    from tractable.cli.reports.classes import judge_predictions
+    from tractable.cli.reports.metrics import judge_predictions
     from tractable.model import load
     from tractable.queries import state_log_probs
 

@@ -28,7 +28,7 @@ def check_place(path: Path) -> None:
         ValueError: naming a folder that does not exist or is not writable.
         FileExistsError: if the path is a folder, a device or a named pipe.
     """
-    from tractable.formats.places import require_replaceable
+    from tractable.formats.atomic import require_replaceable
 
     _check_folder_of(path)
     require_replaceable(path)
@@ -54,7 +54,7 @@ def check_model_place(path: Path) -> None:
         raise ValueError("standard output is used for the answer: name a file for the model")
     known = [suffix for suffix, format in FORMATS.items() if format.write is not None]
     if path.suffix.lower() == ".spn" and path.is_dir():  # a model that is a folder
-        from tractable.formats.spn_writing import require_own_folder
+        from tractable.formats.spn import require_own_folder
 
         _check_folder_of(path)
         require_own_folder(path)

@@ -51,7 +51,7 @@ def parameters(  # noqa: PLR0913, PLR0917 - a command's parameters are its optio
     from tractable.base.progress import Watch
     from tractable.cli.reports import fitting_summary
     from tractable.data import useful_validation
-    from tractable.formats.rescue import save_or_rescue
+    from tractable.formats.atomic import save_or_rescue
     from tractable.learning.parameters import METHODS
     from tractable.learning.training import refit
     from tractable.model import load

@@ -101,7 +101,7 @@ class Run(ABC, Generic[L, T]):
                 any.
         """
         from tractable.base.progress import Watch
-        from tractable.formats.rescue import save_or_rescue
+        from tractable.formats.atomic import save_or_rescue
         from tractable.learning.training import CheckpointFile
 
         checkpoints = CheckpointFile(self._place, self._about, is_wanted=resume)

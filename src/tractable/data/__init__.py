@@ -3,18 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tractable.data.caution import TableWarning, caution
-from tractable.data.collapse import collapse
 from tractable.data.convert import Names, Unseen, as_table, names_of
-from tractable.data.evidence import Evidence, parse_evidence
+from tractable.data.evidence import Evidence, Interval, Region, States, parse_evidence
 from tractable.data.output import frame_kind, to_frame
+from tractable.data.problems import TableWarning, caution
 from tractable.data.question import parse_conditions, parse_question
-from tractable.data.regions import Interval, Region, States
 from tractable.data.schema import Kind, Role, Schema, Variable, discrete_schema
 from tractable.data.states import State
-from tractable.data.table import Table
-from tractable.data.unseen import unseen_share, warn_of_unseen
-from tractable.data.validation import useful_validation
+from tractable.data.table import Table, collapse
+from tractable.data.unseen import unseen_share, useful_validation, warn_of_unseen
 
 if TYPE_CHECKING:
     from tractable.data.builtin import BUILTIN, breast_cancer, clinic, digits

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats
-from tractable.data.caution import caution
 from tractable.data.columns import Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, iso_text
+from tractable.data.problems import caution
 from tractable.data.schema import Variable
 from tractable.data.states import StateIndex
 

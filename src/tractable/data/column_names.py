@@ -6,9 +6,8 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
-from tractable.data.caution import caution
 from tractable.data.layout import UNNAMED, Layout
-from tractable.data.problems import ColumnError
+from tractable.data.problems import ColumnError, caution
 from tractable.data.separators import SEPARATORS, count_rows
 from tractable.data.text import SAMPLE_LINES, Text
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Bools, Floats
-from tractable.data.caution import caution
 from tractable.data.dates import DAY, Time, iso_text, moment_of, text_moments
+from tractable.data.problems import caution
 from tractable.data.states import State, plain_value, state_text, type_names
 
 LARGEST_EXACT = 2.0**53  # above this a double no longer tells neighbouring integers apart

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tractable.base.arrays import AnyArray, Bools, Floats
-from tractable.data.caution import caution
 from tractable.data.coding import code_column
 from tractable.data.columns import Column, NumericColumn
 from tractable.data.frame import EVERYTHING, Frame, Wanted, frame_of
 from tractable.data.infer import check_kinds, schema_of
-from tractable.data.marks import Na, read_marks
+from tractable.data.missing import Na, read_marks
+from tractable.data.problems import caution
 from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.states import did_you_mean
 from tractable.data.table import Table

@@ -8,7 +8,7 @@ import codecs
 
 import numpy as np
 
-from tractable.data.caution import caution
+from tractable.data.problems import caution
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -3,12 +3,11 @@
 from io import BytesIO
 from typing import Any
 
-from tractable.data.caution import caution
 from tractable.data.cells import table_of_cells
 from tractable.data.column_names import ROW_NAMES, check_names, no_name
 from tractable.data.delimited import MISSING
 from tractable.data.layout import Layout
-from tractable.data.problems import ColumnError
+from tractable.data.problems import ColumnError, caution
 from tractable.data.source import Source, choose_part
 
 

@@ -22,7 +22,7 @@ from tractable.data.columns import (
     time_column,
 )
 from tractable.data.dates import Time
-from tractable.data.marks import NO_MARKS, Marks
+from tractable.data.missing import NO_MARKS, Marks
 from tractable.data.schema import Variable, label_text
 from tractable.data.states import did_you_mean
 from tractable.data.table import Table

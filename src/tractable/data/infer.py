@@ -19,10 +19,10 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.data.caution import caution
 from tractable.data.columns import LARGEST_EXACT, Column, LabelColumn, NumericColumn, as_labels, as_times
 from tractable.data.dates import DAY, has_zone
 from tractable.data.frame import Frame
+from tractable.data.problems import caution
 from tractable.data.schema import KINDS, Kind, Schema, Variable, label_text
 from tractable.data.states import State, did_you_mean
 from tractable.data.suspicion import mixed_types, suspicion

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tractable.data.caution import caution
 from tractable.data.layout import Layout
 from tractable.data.missing import WEAK_MISSING, text_array
+from tractable.data.problems import caution
 
 _BLANKS = "\u00a0\u202f\u2009"  # that stand between thousands
 _MINUS = "\u2212"

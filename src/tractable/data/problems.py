@@ -4,8 +4,18 @@ import warnings
 from collections.abc import Callable, Collection
 from typing import Any
 
-from tractable.data.caution import TableWarning
 from tractable.data.table import Table
+
+# ---- warnings about tables, each in one line with a suggested remedy ------------------------------------
+
+
+class TableWarning(UserWarning):
+    """A warning that a table may not mean what it seems to mean."""
+
+
+def caution(text: str) -> None:
+    """Warn about a table in one line."""
+    warnings.warn(" ".join(text.split()), TableWarning, stacklevel=2)
 
 
 class ColumnError(ValueError):

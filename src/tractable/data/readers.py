@@ -11,7 +11,6 @@ import numpy as np
 
 from tractable.data.arrow_files import read_arrow, read_parquet
 from tractable.data.coding import code_column
-from tractable.data.content import DUCKDB, SQLITE, WORKBOOK, content_of
 from tractable.data.convert import Names, Strictness, Unseen, as_table, names_of
 from tractable.data.delimited import read_delimited
 from tractable.data.duckdb_tables import read_duckdb
@@ -21,10 +20,9 @@ from tractable.data.grid import table_with_grid
 from tractable.data.integers import integer_column, plain_schema, read_integers
 from tractable.data.json_tables import read_json, read_json_lines
 from tractable.data.layout import Layout
-from tractable.data.marks import Na, read_marks
-from tractable.data.missing import without_marks
+from tractable.data.missing import Na, read_marks, without_marks
 from tractable.data.numerals import find_decimal, with_numerals
-from tractable.data.packing import UNKNOWN_PACKED
+from tractable.data.packing import DUCKDB, SQLITE, UNKNOWN_PACKED, WORKBOOK, content_of
 from tractable.data.parts import date_parts
 from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.schema_files import read_schema

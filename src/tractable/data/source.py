@@ -12,8 +12,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tractable.data.content import DUCKDB, SQLITE, WORKBOOK, check_suffix, guess_suffix
-from tractable.data.packing import ARCHIVE, COMPRESSED, member_bytes, members, unpack
+from tractable.data.packing import (
+    ARCHIVE,
+    COMPRESSED,
+    DUCKDB,
+    SQLITE,
+    WORKBOOK,
+    check_suffix,
+    guess_suffix,
+    member_bytes,
+    members,
+    unpack,
+)
 
 STANDARD_INPUT = "-"
 PART = "::"  # between a file and the part of it that is meant

@@ -7,7 +7,7 @@ added to the log-probability of the row for each such cell.
 
 import numpy as np
 
-from tractable.data.caution import caution
+from tractable.data.problems import caution
 from tractable.data.table import Table
 
 
@@ -35,3 +35,15 @@ def warn_of_unseen(table: Table, done: str) -> None:
     some = ", ".join(f"'{name}'" for name in names[:4]) + (", ..." if len(names) > 4 else "")
     verb = "row has" if rows == 1 else "rows have"
     caution(f"{rows:,} {verb} states that do not occur in the training rows (in {some}): {done}")
+
+
+# ---- a check of validation tables -----------------------------------------------------------------------
+
+
+def useful_validation(valid: Table | None) -> Table | None:
+    """The validation table, or None, with a warning, if no row of it is informative."""
+    if valid is None or len(valid.useful_rows()):
+        return valid
+    columns = "cell" if valid.schema.targets.size == len(valid.schema) else "target"
+    caution(f"the validation table is not used: none of its rows has both a weight and a known {columns}")
+    return None

@@ -5,10 +5,20 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s
 from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
-from tractable.engine.lines import NO_LINE, give_back, hold_line, take_line
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, STEPWISE, WIDE
 from tractable.engine.rows import inlined
-from tractable.engine.scaling import HIGHEST, LARGE, LOWEST, SMALL, STEP_DOWN, STEP_UP
+from tractable.engine.scaling import (
+    HIGHEST,
+    LARGE,
+    LOWEST,
+    NO_LINE,
+    SMALL,
+    STEP_DOWN,
+    STEP_UP,
+    give_back,
+    hold_line,
+    take_line,
+)
 
 
 @inlined

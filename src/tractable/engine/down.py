@@ -28,10 +28,10 @@ from tractable.engine.flows import (
     take_flow,
 )
 from tractable.engine.inputs import Question
-from tractable.engine.lines import NO_LINE, Lines
 from tractable.engine.mixing import mix_plain, mix_wide
 from tractable.engine.program import DENSE, LOOKUP
 from tractable.engine.rows import merged
+from tractable.engine.scaling import NO_LINE, Lines
 from tractable.engine.up import Tile
 
 

@@ -7,9 +7,8 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints, UInt32s
 from tractable.base.compiled import fused_kernel
 from tractable.engine.backward import Backward
-from tractable.engine.lines import NO_LINE, hold_line, same_exponents
 from tractable.engine.rows import inlined, merged, power
-from tractable.engine.scaling import LARGE, SMALL, STEP_DOWN, STEP_UP
+from tractable.engine.scaling import LARGE, NO_LINE, SMALL, STEP_DOWN, STEP_UP, hold_line, same_exponents
 
 
 class Flows(NamedTuple):

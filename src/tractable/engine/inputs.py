@@ -10,7 +10,7 @@ from tractable.base.compiled import kernel
 from tractable.circuit.blocks import Block, ConstantBlock, MissingCells, tell_error
 from tractable.circuit.facts import remembered
 from tractable.circuit.graph import Graph
-from tractable.data.regions import Region, States
+from tractable.data.evidence import Region, States
 from tractable.engine.compile import compile_graph
 from tractable.engine.program import DENSE, CompiledGraph, LeafTables
 from tractable.engine.scaling import split, split_in_place

@@ -15,8 +15,8 @@ from tractable.engine.down import Collected, Downward, Shares, collect_statistic
 from tractable.engine.expectations import dense_flows
 from tractable.engine.flows import new_flows
 from tractable.engine.inputs import Question, Regions, allowed_log_values, ask, batch, dense_blocks
-from tractable.engine.lines import NO_LINE
 from tractable.engine.mixing import wide_columns
+from tractable.engine.scaling import NO_LINE
 from tractable.engine.sweep import TILE, borrowed_tile, in_parts, wide_tile_width, write_across
 from tractable.engine.up import Inputs, Tile
 

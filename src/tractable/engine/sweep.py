@@ -14,9 +14,8 @@ from tractable.base.threads import default_threads
 from tractable.circuit.facts import remembered
 from tractable.circuit.graph import Graph
 from tractable.engine.inputs import Question, Regions, ask, batch, every_column
-from tractable.engine.lines import NO_LINE, new_lines
 from tractable.engine.program import ValuePlaces
-from tractable.engine.scaling import join
+from tractable.engine.scaling import NO_LINE, join, new_lines
 from tractable.engine.up import Span, Tile, sweep_up
 
 TILE = 128  # rows evaluated together: enough to fill vector lanes, few enough to stay in the cache

@@ -13,10 +13,9 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints, UInt16s, UInt32s, Words
 from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
-from tractable.engine.lines import Lines
 from tractable.engine.program import DENSE, LOOKUP, PLAIN, Program, ValuePlaces
 from tractable.engine.rows import inlined, merged, power
-from tractable.engine.scaling import LARGE, SMALL, STEP_DOWN, STEP_UP
+from tractable.engine.scaling import LARGE, SMALL, STEP_DOWN, STEP_UP, Lines
 from tractable.engine.up import Inputs, Tile
 
 NOWHERE = -(2**62)  # no edge; those to binary leaves are -1, -2, ...

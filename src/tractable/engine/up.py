@@ -15,9 +15,9 @@ from tractable.base.compiled import fused_kernel
 from tractable.circuit.graph import SUM
 from tractable.engine.blocks import multiply_matrix
 from tractable.engine.careful import compute_carefully, multiply_exponents, needs_care, settle
-from tractable.engine.lines import MIXED, NO_LINE, Lines, common_line, hold_line
 from tractable.engine.program import CHECKED, LOOKUP, PLAIN, Program, ValuePlaces
 from tractable.engine.rows import add_terms, multiply_leaves, multiply_slots, raise_terms
+from tractable.engine.scaling import MIXED, NO_LINE, Lines, common_line, hold_line
 
 
 class Inputs(NamedTuple):

@@ -12,9 +12,9 @@ from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.progress import Watch
 from tractable.data import Names, Schema, State, Table
 from tractable.data.evidence import Evidence
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.queries import cell_log_probs, expected_cells, log_prob, sample, weighted_mean
 
 DRAWS = 2_000  # rows of the model by which a score is judged

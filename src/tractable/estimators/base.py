@@ -1,20 +1,38 @@
 """A learner as a scikit-learn estimator: tables of any kind in, a circuit out."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self, TypeAlias
 
+import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.base.settings import settings_of
 from tractable.data import Kind, Names, Schema, frame_kind
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
 from tractable.learning.joint import Learner
 from tractable.learning.training import provenance, train
 from tractable.model import Circuit
+
+# ---- conversion of a `random_state` to a seed -----------------------------------------------------------
+
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+
+
+def seed_of(random_state: RandomState) -> int:
+    """The seed of a `random_state`: an integer is the seed itself; a generator or None draws one.
+
+    Raises:
+        ValueError: if it is not a non-negative integer, a RandomState or None.
+    """
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
 
 
 class TableEstimator(CircuitSavingMixin, TableInputMixin, DensityMixin, BaseEstimator):  # type: ignore[misc]

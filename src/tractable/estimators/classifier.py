@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from tractable.base.arrays import AnyArray, Floats
 from tractable.base.progress import Watch
 from tractable.data import Names, Schema, Table, Variable, as_table
-from tractable.estimators.base import TableEstimator
+from tractable.estimators.base import RandomState, TableEstimator, seed_of
 from tractable.estimators.choice import (
     CLASS_FAST,
     Candidate,
@@ -25,7 +25,6 @@ from tractable.estimators.choice import (
 )
 from tractable.estimators.classes import learn_by_class
 from tractable.estimators.face import CircuitFace, with_frame
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import without_columns
 from tractable.model import Circuit
 from tractable.queries import state_log_probs

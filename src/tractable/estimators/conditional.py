@@ -11,9 +11,9 @@ from tractable.base.arrays import AnyArray, Bools, Floats, Ints
 from tractable.base.progress import Watch
 from tractable.base.settings import settings_of
 from tractable.data import Kind, Names, Schema, Table, frame_kind, warn_of_unseen
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.decisions import Costs, decide
 from tractable.estimators.labels import Labels, classes_of, code_labels, read_labels, target_variable
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin, mean_score
 from tractable.learning.conditional import ConditionalLearner
 from tractable.learning.training import provenance, train

@@ -16,9 +16,9 @@ from tractable.base.late import special
 from tractable.base.progress import Watch
 from tractable.circuit import mixture
 from tractable.data import Variable
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.classes import with_class
 from tractable.estimators.hsic import HSICFeatures
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin
 from tractable.learning.conditional.dspn_svd.densities import ClassModel, Density, Design, LabelledRows
 from tractable.learning.conditional.dspn_svd.hsic import Kernel

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from tractable.base.arrays import Ints
 from tractable.base.progress import Watch
 from tractable.data import Table, frame_kind
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.choice import (
     Candidate,
     LearnerLike,
@@ -18,7 +19,6 @@ from tractable.estimators.choice import (
     joint_candidate,
     whole_watch,
 )
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.estimators.tables import CircuitSavingMixin, TableInputMixin
 from tractable.model import Circuit
 

@@ -11,9 +11,8 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tractable.base.settings import Setting, settings_of
-from tractable.estimators.base import TableEstimator
+from tractable.estimators.base import RandomState, TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
-from tractable.estimators.seeds import RandomState
 from tractable.learning.conditional import ConditionalLearner
 from tractable.learning.joint import Learner
 from tractable.learning.learner import CircuitLearner

@@ -4,7 +4,7 @@ from typing import Literal
 
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
-from tractable.estimators.seeds import RandomState
+from tractable.estimators.base import RandomState
 
 class ACBN(TableEstimator):
     max_states: int

@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tractable.base.arrays import AnyArray, Floats
-from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.base import RandomState, seed_of
 from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, Kernel, Projection, find_projection
 
 

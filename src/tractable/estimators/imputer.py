@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tractable.base.progress import Watch
 from tractable.data import Names, Schema, fill_cells, frame_kind, to_frame, warn_of_unseen
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.choice import LearnerLike
 from tractable.estimators.face import CircuitFace
-from tractable.estimators.seeds import RandomState, seed_of
 from tractable.queries import impute
 from tractable.queries.requirements import require_known
 from tractable.queries.sampling import Filling

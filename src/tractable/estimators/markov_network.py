@@ -12,7 +12,7 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Watch
 from tractable.data import Kind, Names, Schema, frame_kind, to_frame, unseen_share, warn_of_unseen
 from tractable.data.output import ANY_KIND
-from tractable.estimators.seeds import RandomState, seed_of
+from tractable.estimators.base import RandomState, seed_of
 from tractable.estimators.tables import TableInputMixin, mean_score
 from tractable.formats.network_files import NetworkDocument, read_network_document, write_network_document
 from tractable.learning.networks import NETWORK_LEARNERS

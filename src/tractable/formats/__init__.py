@@ -13,10 +13,9 @@ from typing import TypeAlias
 
 from tractable.circuit.blocks import GateBlock, NetworkBlock
 from tractable.circuit.check import check_graph
-from tractable.formats.atomic import replacing
+from tractable.formats.atomic import replacing, require_replaceable
 from tractable.formats.document import Document
 from tractable.formats.late import late
-from tractable.formats.places import require_replaceable
 from tractable.formats.same import reading_back, require_same_answers, require_same_circuit
 
 Compare: TypeAlias = Callable[[Document, Callable[[Path], Document], Path], None]

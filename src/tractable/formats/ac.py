@@ -1,22 +1,88 @@
-"""Reading of Libra's arithmetic circuits (`.ac`).
+"""Libra's arithmetic circuits (`.ac`), read and written."""
 
-A line of cardinalities, one node a line with children before parents, EOF; then perhaps the feature table
-of the Markov network and EOF again. Files have millions of lines, so the nodes are parsed as one array.
-"""
-
+from collections.abc import Iterator
+from math import exp, inf, nan
 from pathlib import Path
 
 import numpy as np
 
 from tractable.base.arrays import Bools, Bytes, Floats, Ints
 from tractable.circuit.blocks import Block, ConstantBlock, LeafBlock
+from tractable.circuit.convert import to_ac
+from tractable.circuit.features import FeatureTable
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
+from tractable.circuit.leaves.indicator import Indicator
 from tractable.data.schema import Schema, discrete_schema
-from tractable.formats.ac_features import LONGEST, number, quote_word, read_features
-from tractable.formats.document import Document
-from tractable.networks.decimals import text_logs
+from tractable.formats.atomic import write_text
+from tractable.formats.document import Document, warn_of_lost_roles
+from tractable.formats.features import Condition, FeatureLine, check_features, feature_table
 from tractable.networks.network import MOST_STATES, check_states
+from tractable.networks.tokens import text_logs
+from tractable.networks.writing import decimal
+
+# ---- the feature table of a `.ac` file: each line is a node with a feature, a weight and conditions ------
+
+
+LONGEST = 18  # digits that surely fit a 64-bit whole number
+
+
+def read_features(tail: bytes, graph: Graph, first_line: int) -> FeatureTable | None:
+    """The feature table in what follows the first EOF of a file, if there is one.
+
+    Raises:
+        ValueError: naming the line that is wrong.
+    """
+    lines = tail.rstrip().split(b"\n")
+    if lines == [b""]:
+        return None
+    if len(lines) < 2 or lines[-1].strip() != b"EOF" or lines[0].strip():
+        raise ValueError("the file is cut short: there is no EOF after the features")
+    numbered = enumerate(lines[:-1], start=first_line)
+    table = feature_table([_feature(line.split(), number) for number, line in numbered if line.strip()])
+    check_features(table, graph)
+    return table
+
+
+def _feature(words: list[bytes], line: int) -> FeatureLine:
+    if len(words) < 2 or not words[0].isdigit() or len(words[0]) > LONGEST:
+        raise ValueError(f"line {line}: a feature is the number of a node, a weight and conditions")
+    weight = number(words[1])
+    if not 0 <= weight < inf:
+        raise ValueError(f"line {line}: {quote_word(words[1])} is not a finite number from 0 up")
+    # numpy's logarithm, as for the leaves: the one of `math` differs in the last digit on some processors.
+    log_weight = float(np.log(weight)) if weight else -inf
+    return int(words[0]), log_weight, [_condition(word, line) for word in words[2:]]
+
+
+def _condition(word: bytes, line: int) -> Condition:
+    """A condition like +v3_1."""
+    sign, (column, _, state) = word[:2], word[2:].partition(b"_")
+    digits = column.isdigit() and state.isdigit() and max(len(column), len(state)) <= LONGEST
+    if sign not in (b"+v", b"-v") or not digits:
+        raise ValueError(f"line {line}: {quote_word(word)} is not a condition like +v3_1")
+    return int(column), int(state), sign == b"+v"
+
+
+def number(word: bytes) -> float:
+    """The number that a word says, or NaN."""
+    try:
+        return float(word)
+    except ValueError:
+        return nan
+
+
+def quote_word(word: bytes) -> str:
+    """A word as a message may show it."""
+    return repr(word[:40].decode("latin-1"))
+
+
+# ---- reading of Libra's arithmetic circuits (`.ac`) -----------------------------------------------------
+#
+# A line of cardinalities, one node a line with children before parents, EOF; then perhaps the feature
+# table of the Markov network and EOF again. Files have millions of lines, so the nodes are parsed as one
+# array.
+
 
 _SPACE = np.isin(np.arange(256), list(b" \t\n"))
 _DIGIT = np.isin(np.arange(256), list(b"0123456789"))
@@ -163,3 +229,77 @@ class _Lines:
 
     def _line_at(self, offset: int) -> int:
         return int(np.searchsorted(self.starts, offset, side="right")) + 1
+
+
+# ---- writing of Libra's arithmetic circuits (`.ac`) -----------------------------------------------------
+#
+# Weights and leaves that the format does not know become constants and indicators first. Numbers keep all
+# their digits, which Libra's own writer does not.
+
+
+def write_ac(document: Document, path: Path) -> None:
+    """Save a circuit over categorical columns; names of columns and states are lost.
+
+    Raises:
+        ValueError: if a column is not categorical, or a number does not fit the format.
+    """
+    warn_of_lost_roles(document.graph.schema, ".ac")
+    write_text(path, ac_text(document.graph))
+
+
+def ac_text(graph: Graph) -> str:
+    """A circuit as the text of a .ac file.
+
+    Raises:
+        ValueError: if a column is not categorical, or a number does not fit the format.
+    """
+    for variable in graph.schema:
+        if not variable.is_categorical:
+            raise ValueError(
+                f"a .ac file supports only categorical columns; column '{variable.name}' is {variable.kind}"
+            )
+    plain = graph if _is_arithmetic(graph) else to_ac(graph)
+    sizes = " ".join(str(v.cardinality) for v in graph.schema)
+    lines = [f"({sizes})", *_node_lines(plain), "EOF"]
+    if plain.features is not None:
+        lines += ["", *_feature_lines(plain.features), "EOF"]
+    return "\n".join(lines) + "\n"
+
+
+def _is_arithmetic(graph: Graph) -> bool:
+    """Whether the circuit has unweighted sums, indicators and constants only."""
+    plain = (isinstance(b, ConstantBlock) or b.name == Indicator.name for b in graph.blocks)
+    return all(plain) and not graph.log_weight.any()
+
+
+def _raw(log_value: float) -> str:
+    """The number itself, which is what the format holds."""
+    value = exp(log_value) if log_value < 709 else inf
+    if value == inf or (value == 0 and log_value > -inf):
+        raise ValueError(f"a constant with logarithm {log_value:g} cannot be represented in a .ac file")
+    return decimal(value)
+
+
+def _node_lines(graph: Graph) -> Iterator[str]:
+    leaf = np.full(graph.nodes, "", dtype=object)
+    for constants in graph.blocks_of(ConstantBlock):
+        leaf[constants.node] = [f"n {_raw(value)}" for value in constants.log_value.tolist()]
+    for indicators in graph.blocks_of(LeafBlock):
+        cells = zip(indicators.column.tolist(), indicators.params[:, 0].tolist(), strict=True)
+        leaf[indicators.node] = [f"v {column} {int(state)}" for column, state in cells]
+    start, child = graph.start.tolist(), list(map(str, graph.child.tolist()))
+    for node, kind in enumerate(graph.kind.tolist()):
+        if kind == LEAF:
+            yield leaf[node]
+        else:
+            yield f"{'*' if kind == PRODUCT else '+'} {' '.join(child[start[node] : start[node + 1]])}"
+
+
+def _feature_lines(features: FeatureTable) -> Iterator[str]:
+    """One line a feature; a feature whose leaf is not in the circuit cannot be said in this format."""
+    cells = zip(features.equals.tolist(), features.column.tolist(), features.state.tolist(), strict=True)
+    conditions = [f"{'+' if equals else '-'}v{column}_{state}" for equals, column, state in cells]
+    start = features.start.tolist()
+    for i, node in enumerate(features.node.tolist()):
+        if node >= 0:
+            yield " ".join([str(node), _raw(features.log_weight[i]), *conditions[start[i] : start[i + 1]]])

@@ -3,11 +3,95 @@
 import os
 import secrets
 import shutil
+import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOSYS
 from pathlib import Path
+from typing import IO
 
-from tractable.formats.places import name_file_in_errors, require_replaceable, swap_in_one_step
+# ---- locks on open files, so that processes that share a file do not get in each other's way ------------
+
+
+def lock(file: IO[bytes], *, wait: bool) -> bool:
+    """Lock a file until it is closed or the process ends; false if another process holds the lock.
+
+    With `wait` the call blocks until the lock is free. On systems without file locks the result is always
+    true.
+    """
+    from filelock import lock_descriptor
+
+    try:
+        return lock_descriptor(file.fileno(), blocking=wait, poll_interval=0.01)
+    except OSError as fault:
+        if fault.errno != ENOSYS:
+            raise
+        return True
+
+
+# ---- checks of paths to be written, and swapping of folders ---------------------------------------------
+
+
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+EXCHANGE = 2  # of renameat2: RENAME_EXCHANGE
+CURRENT_FOLDER = -100  # of renameat2: AT_FDCWD, paths are relative to the current folder
+
+
+def explain_irregular(path: Path) -> str | None:
+    """A description of a path that exists and is not a regular file, or None.
+
+    Links are followed.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # nothing is there, or nothing that can be seen: writing will tell
+        return None
+    if stat.S_ISREG(mode):
+        return None
+    return next((words for test, words in KINDS if test(mode)), "something else")
+
+
+def require_replaceable(path: Path) -> None:
+    """Refuse to overwrite anything except a regular file.
+
+    Files are written under another name and renamed, which would replace a device or a named pipe by a file.
+
+    Raises:
+        FileExistsError: naming the type of the path.
+    """
+    description = explain_irregular(path)
+    if description is not None:
+        raise FileExistsError(f"'{path}' is {description}, not a file: it is not overwritten")
+
+
+@contextmanager
+def name_file_in_errors(path: Path) -> Iterator[None]:
+    """Name a file in the system's errors, which name another one or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def swap_in_one_step(one: Path, other: Path) -> bool:
+    """Let two paths change places at once; false where the system or the disk cannot do that."""
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):  # a system without that call
+        return False
+    paths = os.fsencode(one), os.fsencode(other)
+    return bool(rename(CURRENT_FOLDER, paths[0], CURRENT_FOLDER, paths[1], EXCHANGE) == 0)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -135,3 +219,41 @@ def _settle(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+# ---- saving of a model elsewhere if its path is not writable or the disk is full ------------------------
+
+
+def save_or_rescue(save: Callable[[Path], None], place: Path) -> None:
+    """Save an expensive result at its path or, if that fails, elsewhere.
+
+    The others are a new folder in the current folder, then one in the system's folder for temporary files.
+
+    Raises:
+        OSError: if the place could not be written; the message says where it was saved instead, if it was.
+    """
+    try:
+        save(place)
+    except OSError as fault:
+        refuge = _save_elsewhere(save, place.name)
+        if refuge is None:
+            raise
+        reason = fault.strerror or str(fault)
+        raise OSError(f"{place}: {reason}; nothing is lost, the model is saved as {refuge}") from None
+
+
+def _save_elsewhere(save: Callable[[Path], None], name: str) -> Path | None:
+    """The file in the first folder that could be written; None if there is no such folder."""
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        try:
+            refuge_folder = Path(tempfile.mkdtemp(prefix="tractable-", dir=folder))
+        except OSError:
+            continue
+        try:
+            save(refuge_folder / name)
+        except OSError:
+            shutil.rmtree(refuge_folder, ignore_errors=True)
+        else:
+            os.chmod(refuge_folder, 0o755)  # `mkdtemp` lets nobody else in
+            return refuge_folder / name
+    return None

@@ -11,7 +11,7 @@ from tractable.circuit.generalised.graph import GeneralisedGraph
 from tractable.formats.atomic import replacing, write_bytes
 from tractable.formats.header import VERSION, Header, package_version, plain_schema, read_header, to_json
 from tractable.formats.same import differs, reading_back, require_same_arrays, require_same_schema
-from tractable.formats.sealed import digest, in_order, open_tensors
+from tractable.formats.tract import digest, in_order, open_tensors
 
 SUFFIX = ".gac"
 FORMAT = "tractable generalised circuit"

@@ -20,8 +20,7 @@ from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
 from tractable.data.schema import Schema
 from tractable.formats.atomic import write_text
-from tractable.formats.check import check_circuit
-from tractable.formats.document import Document
+from tractable.formats.document import Document, check_circuit
 from tractable.formats.features import Condition, FeatureLine, feature_table
 from tractable.formats.header import VERSION, package_version, plain_schema, read_header, to_json
 

@@ -339,7 +339,7 @@ class Circuit:
         return f"<Circuit over {len(self.schema)} columns, {size}>"
 
     def _repr_html_(self) -> str:
-        from tractable.formats.svg import svg_text
+        from tractable.formats.pictures import svg_text
 
         return svg_text(self.graph)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tractable.networks.bif import read_bif
 from tractable.networks.compiling import DEFAULT_LIMIT, TooLargeError, compile_network
+from tractable.networks.flat import log_prob_of_rows
 from tractable.networks.libra import read_libra
-from tractable.networks.likelihood import log_prob_of_rows
 from tractable.networks.network import Factor, FeatureFactor, Network, TableFactor, TreeFactor
 from tractable.networks.uai import read_uai
 from tractable.networks.writing import libra_text, uai_text

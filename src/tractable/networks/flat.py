@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Bools, Floats, Ints
+from tractable.base.arrays import Bools, Floats, Int32s, Ints
+from tractable.base.compiled import njit
+from tractable.data.table import Table
 from tractable.networks.network import FeatureFactor, Network, TableFactor, TreeFactor
 
 
@@ -105,3 +107,67 @@ def flatten_factors(network: Network) -> tuple[Features, Rules]:
     features = [f for f in network.factors if isinstance(f, FeatureFactor)]
     rules = [f for f in network.factors if not isinstance(f, FeatureFactor)]
     return flat_features(features), flat_rules(rules)
+
+
+# ---- compiled loops over the factors of networks --------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def add_log_values(features: Features, rules: Rules, codes: Int32s, answer: Floats) -> None:
+    """Add the logarithm of the product of all factors to `answer` (rows,) for each row of `codes`."""
+    for r in range(codes.shape[0]):
+        row = codes[r]
+        for f in range(features.log_weight.size):
+            if feature_holds(features, f, row):
+                answer[r] += features.log_weight[f]
+        for rule in range(rules.root.size):
+            answer[r] += rule_value(rules, rule, row)
+
+
+@njit(cache=True, nogil=True)
+def feature_holds(features: Features, f: int, row: Int32s) -> bool:
+    """Whether all conditions of a feature hold of a row."""
+    i, end = features.start[f], features.start[f + 1]
+    while i < end and (row[features.column[i]] == features.state[i]) == features.equals[i]:
+        i += 1
+    return i == end
+
+
+@njit(cache=True, nogil=True)
+def rule_value(rules: Rules, rule: int, row: Int32s) -> float:
+    """The log-value of a tree or table for a row."""
+    node = rules.root[rule]
+    while rules.column[node] >= 0:
+        holds = row[rules.column[node]] == rules.state[node]
+        node = rules.then[node] if holds else rules.otherwise[node]
+    at = rules.offset[node]
+    for i in range(rules.start[node], rules.start[node + 1]):
+        at += row[rules.key[i]] * rules.stride[i]
+    return rules.value[at]
+
+
+# ---- log-probabilities of complete rows under a network, without compilation ----------------------------
+
+
+def log_prob_of_rows(network: Network, rows: Floats) -> Floats:
+    """The logarithm of the product of all factors for each complete row. Shape (rows,).
+
+    In a Bayesian network it is the log-probability of the row; in a Markov network it exceeds that by log Z.
+
+    Raises:
+        ValueError: naming a cell that is missing or invalid.
+    """
+    from tractable.networks.flat import add_log_values
+
+    answer = np.zeros(len(rows))
+    add_log_values(*flatten_factors(network), complete_codes(network, rows), answer)
+    return answer
+
+
+def complete_codes(network: Network, rows: Floats) -> Int32s:
+    """The states of complete rows. Shape (rows, columns)."""
+    missing = Table(network.schema, rows).missing
+    if missing.any():
+        row, column = np.argwhere(missing)[0].tolist()
+        raise ValueError(f"row {row} has no value in column '{network.schema[column].name}'")
+    return np.ascontiguousarray(rows.astype(np.int32))

@@ -7,8 +7,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.data.schema import Schema
+from tractable.networks.features import Box, feature_box, tree_boxes
 from tractable.networks.network import MOST_ENTRIES, FeatureFactor, TableFactor, TreeFactor
-from tractable.networks.rules import Box, feature_box, tree_boxes
 
 
 def tree_table(tree: TreeFactor, schema: Schema) -> TableFactor:

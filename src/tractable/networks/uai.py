@@ -8,9 +8,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.data.schema import Schema, discrete_schema
-from tractable.networks.decimals import SMALLEST, text_logs
 from tractable.networks.network import MOST_STATES, Network, TableFactor, check_states, normalise_table
-from tractable.networks.tokens import file_text
+from tractable.networks.tokens import SMALLEST, file_text, text_logs
 
 
 def read_uai(path: Path) -> Network:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tractable.data.schema import Schema
-from tractable.networks.decimals import exp_text
 from tractable.networks.network import FeatureFactor, Network, TableFactor, TreeFactor
 from tractable.networks.tables import feature_table, tree_table
+from tractable.networks.tokens import exp_text
 
 _BARE_EXPONENT = re.compile(r"^(-?\d+)(?=e)")
 

@@ -8,17 +8,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tractable.queries.asking import QUERIES, Column, Columns, RandomState, Rows, Seed, ask, seed_of
-from tractable.queries.densities import AnswerKind, answer_kind, density_columns, density_mask, has_density
 from tractable.queries.marginals import (
+    Moments,
     expected_cells,
     joint_marginal,
     joint_marginals,
     marginals,
+    moments,
     some_marginals,
 )
-from tractable.queries.moments import Moments, moments
 from tractable.queries.probability import FAR_OUT, evidence_log_prob, log_conditional, log_prob
 from tractable.queries.requirements import (
+    AnswerKind,
+    answer_kind,
+    density_columns,
+    density_mask,
+    has_density,
     require_distribution,
     require_inputs,
     require_possible,

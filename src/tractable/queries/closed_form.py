@@ -8,7 +8,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.circuit import Block, Graph, LeafBlock, explain_deterministic, normalise
-from tractable.queries.kernels import expected_log
+from tractable.queries.columns import expected_log
 
 ESTIMATE = "method='sample' estimates the divergence"
 

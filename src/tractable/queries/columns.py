@@ -5,12 +5,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.base.compiled import njit
 from tractable.circuit import Graph
+from tractable.circuit.graph import SUM
 from tractable.data import Table
-from tractable.queries.densities import AnswerKind, has_density
 from tractable.queries.probability import log_conditional, log_prob
-from tractable.queries.requirements import require_possible
+from tractable.queries.requirements import AnswerKind, has_density, require_possible
+
+# ---- compiled loops for queries that are not sweeps of the engine ---------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def expected_log(
+    kind: Bytes, start: Ints, child: Ints, weight: Floats, log_weight: Floats, value: Floats
+) -> None:
+    """Fill the inner nodes of `value`: sums average their children plus `log_weight`, products add."""
+    for node in range(kind.size):
+        if start[node] == start[node + 1]:
+            continue
+        total = 0.0
+        for e in range(start[node], start[node + 1]):
+            if kind[node] != SUM:
+                total += value[child[e]]
+            elif weight[e] > 0.0:
+                total += weight[e] * (value[child[e]] + log_weight[e])
+        value[node] = total
 
 
 @dataclass(frozen=True, slots=True)

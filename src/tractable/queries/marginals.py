@@ -1,6 +1,7 @@
 """Posterior distributions of all columns, and joint distributions of a few columns."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -8,11 +9,58 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph, JointBlock, condition, marginalise
+from tractable.circuit.leaves.moments import weighted_spread
 from tractable.data import Evidence, Interval, Region, Schema, States, Variable
 from tractable.engine import Regions, first_statistics, log_values, posteriors
-from tractable.queries.certain import certain_posteriors
-from tractable.queries.requirements import require_possible, require_targets, require_valid
+from tractable.queries.requirements import (
+    certain_posteriors,
+    require_possible,
+    require_targets,
+    require_valid,
+)
 from tractable.queries.single import all_posteriors, column_posteriors
+
+# ---- mean and standard deviation of columns -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The mean and the standard deviation of a column."""
+
+    mean: float
+    std: float
+
+    @property
+    def variance(self) -> float:
+        """The variance, which is infinite if it overflows even though the standard deviation does not."""
+        return self.std * self.std
+
+
+def moments(graph: Graph, column: int, given: Evidence) -> Moments:
+    """The mean and standard deviation of a column given evidence; categorical states must be numeric.
+
+    Raises:
+        ValueError: if the column has text states or is an input, or the evidence has probability zero.
+    """
+    variable = graph.schema[column]
+    require_targets(graph, [column])
+    posterior = some_marginals(graph, [column], given.row[None, :], given.regions)[0][0]
+    if variable.is_categorical:
+        states = _numbers(variable)
+        likeliest = states[posterior.argmax()]  # distances from it keep their digits far from zero
+        with np.errstate(over="ignore", invalid="ignore"):  # of states that are huge numbers
+            step, std = weighted_spread(posterior, states - likeliest)
+        if np.isnan(step + std):
+            raise ValueError(f"column '{variable.name}': the variance is too large for a number")
+        return Moments(float(likeliest + step), float(std))
+    return Moments(*posterior.tolist())
+
+
+def _numbers(variable: Variable) -> Floats:
+    if variable.has_text_states:
+        raise ValueError(f"column '{variable.name}' has text states, so it has no expectation")
+    return np.array(variable.states, dtype=np.float64)
+
 
 MOST_STATES = 10_000_000  # of a joint distribution that is written out
 CLOSE = 1e-3  # that the probabilities of a distribution may miss one by

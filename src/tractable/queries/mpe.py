@@ -9,10 +9,8 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats
 from tractable.circuit import Graph, JointBlock, is_deterministic
 from tractable.engine import Regions, completions, log_values
-from tractable.queries.branch import branch_and_bound
-from tractable.queries.certain import fill_certain
-from tractable.queries.requirements import require_known, require_possible, require_valid
-from tractable.queries.search import Space, climb, enumerate_rows
+from tractable.queries.requirements import fill_certain, require_known, require_possible, require_valid
+from tractable.queries.search import Space, branch_and_bound, climb, enumerate_rows
 
 MPEMethod = Literal["auto", "max-product", "search", "exact"]
 

@@ -1,15 +1,70 @@
 """Checks that circuits and evidence meet the requirements of a query."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tractable.base.arrays import Floats
+from tractable.base.arrays import Bools, Floats
 from tractable.circuit import Graph, explain_decomposable, explain_smooth, explain_validity, remembered
 from tractable.circuit.check import LARGEST_LOG, explain_too_large
 from tractable.circuit.scopes import root_columns
+from tractable.data import Evidence, Schema, Variable
 from tractable.engine import log_partition_function
+
+# ---- cells that are known without a query: targets with a single state ----------------------------------
+#
+# A circuit may have no leaf over such a column.
+
+
+def fill_certain(schema: Schema, rows: Floats) -> Floats:
+    """The rows in which missing cells of columns with a single state are filled."""
+    certain = _certain(schema)
+    return np.where(np.isnan(rows) & certain, 0.0, rows) if certain.any() else rows
+
+
+def certain_posteriors(schema: Schema, posteriors: Sequence[Floats]) -> list[Floats]:
+    """The posteriors of all columns, with probability one for columns with a single state."""
+    pairs = zip(_certain(schema).tolist(), posteriors, strict=True)
+    return [np.ones_like(posterior) if certain else posterior for certain, posterior in pairs]
+
+
+def _certain(schema: Schema) -> Bools:
+    answer: Bools = (schema.cardinalities == 1) & ~schema.is_given
+    return answer
+
+
+# ---- whether an answer is a probability or a density ----------------------------------------------------
+#
+# A single value of a `real` or `datetime` column has a density, which may exceed one and depends on the
+# unit of the column. Values of all other columns, including whole numbers, and intervals have
+# probabilities.
+
+
+AnswerKind: TypeAlias = Literal["probability", "density"]
+
+
+def has_density(variable: Variable) -> bool:
+    """Whether single values of a column have a density instead of a probability."""
+    return variable.is_numeric and not variable.is_whole
+
+
+def density_mask(schema: Schema) -> Bools:
+    """Which columns have densities and are random variables. Shape (columns,)."""
+    return np.array([has_density(v) and v.role == "target" for v in schema], dtype=np.bool_)
+
+
+def density_columns(schema: Schema, rows: Floats, given: Iterable[int] = ()) -> list[int]:
+    """The columns whose density enters the log-probability of some row, except those in `given`."""
+    counted = density_mask(schema) & ~np.isnan(rows).all(axis=0)
+    counted[list(given)] = False
+    return np.flatnonzero(counted).tolist()
+
+
+def answer_kind(query: Evidence, given: Evidence, schema: Schema) -> AnswerKind:
+    """The kind of P(query | given): a density if the query fixes a real number that is not given."""
+    fixed = ~np.isnan(query.row) & np.isnan(given.row)
+    return "density" if (fixed & density_mask(schema)).any() else "probability"
 
 
 def require_valid(graph: Graph, columns: Iterable[int] | None = None) -> None:

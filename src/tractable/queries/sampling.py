@@ -9,10 +9,9 @@ from tractable.base.arrays import Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence
 from tractable.engine import Regions, completions, log_values, samples
-from tractable.queries.certain import fill_certain
 from tractable.queries.marginals import expected_cells
 from tractable.queries.mpe import most_probable
-from tractable.queries.requirements import require_known, require_possible, require_valid
+from tractable.queries.requirements import fill_certain, require_known, require_possible, require_valid
 
 Filling = Literal["mpe", "mean", "sample"]
 

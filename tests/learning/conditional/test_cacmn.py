@@ -10,10 +10,10 @@ from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Table, discrete_schema
 from tractable.learning.conditional.cacmn import CACMNLearner, NetworkLikelihood, fit_network
-from tractable.learning.conditional.field.network import conditional_network
+from tractable.learning.conditional.field.rows import conditional_network
 from tractable.learning.conditional.learner import as_joint_table, with_roles
 from tractable.learning.growing import FitEffort, Priors
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import EACMNLearner
 from tractable.queries import log_prob
 
 STATES = (2, 3, 2, 2, 3, 2, 2)

@@ -32,9 +32,8 @@ from tractable.learning.ensembles.auto.candidates import (
     describe,
     kinds_for,
 )
-from tractable.learning.ensembles.auto.folds import FOLDS, make_folds
 from tractable.learning.ensembles.auto.learner import AutoLearner
-from tractable.learning.ensembles.auto.members import Member
+from tractable.learning.ensembles.auto.members import FOLDS, Member, make_folds
 from tractable.learning.ensembles.auto.mixing import LEAST_LOSS, MixingSettings, mix
 from tractable.learning.ensembles.auto.search import MemberSearch
 from tractable.learning.joint import LEARNERS, Learned, Learner

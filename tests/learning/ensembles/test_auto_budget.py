@@ -12,8 +12,7 @@ from tractable.data import clinic
 from tractable.engine import log_values
 from tractable.learning.ensembles.auto import members
 from tractable.learning.ensembles.auto.candidates import Candidate
-from tractable.learning.ensembles.auto.folds import Fold
-from tractable.learning.ensembles.auto.members import Task, row_scores
+from tractable.learning.ensembles.auto.members import Fold, Task, row_scores
 from tractable.learning.joint import LEARNERS
 
 

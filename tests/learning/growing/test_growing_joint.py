@@ -19,7 +19,7 @@ from tractable.learning.growing import (
     SplitSearch,
 )
 from tractable.learning.joint import LEARNERS
-from tractable.learning.joint.markov.eacmn import plant_tree
+from tractable.learning.joint.markov import plant_tree
 from tractable.learning.statistics.forests import Forest
 from tractable.queries import most_probable
 

@@ -19,9 +19,15 @@ from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.continuous import training
 from tractable.learning.joint.continuous.circuit import mixture_circuit
-from tractable.learning.joint.continuous.components import Components, golden_ratio, latent_points
+from tractable.learning.joint.continuous.components import (
+    Components,
+    golden_ratio,
+    latent_points,
+    mean_score,
+    row_logs,
+)
 from tractable.learning.joint.continuous.course import Adam, Course, Schedule
-from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder
+from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder, tree_outputs
 from tractable.learning.joint.continuous.joint_training import (
     PACES,
     ComponentTrainer,
@@ -31,11 +37,8 @@ from tractable.learning.joint.continuous.joint_training import (
     train_members,
 )
 from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner
-from tractable.learning.joint.continuous.likelihood import mean_score, row_logs
-from tractable.learning.joint.continuous.rows import TreeRows, tree_rows
+from tractable.learning.joint.continuous.rows import TreeRows, frequent_first, tree_rows
 from tractable.learning.joint.continuous.shape import TreeShape, tree_shape
-from tractable.learning.joint.continuous.start import tree_outputs
-from tractable.learning.joint.continuous.states import frequent_first
 from tractable.learning.joint.continuous.training import STRENGTHS, Trained, TrainingData
 from tractable.learning.joint.continuous.trees import Trees
 from tractable.learning.statistics.encoding import Encoding, encode

@@ -18,7 +18,6 @@ from tractable.circuit import Graph, is_decomposable, is_deterministic, is_smoot
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint.cutset.circuit import count_edges, cutset_circuit
-from tractable.learning.joint.cutset.growth import Growth, grow_network
 from tractable.learning.joint.cutset.learner import CutsetLearner
 from tractable.learning.joint.cutset.mixtures import (
     CutsetMixture,
@@ -30,17 +29,18 @@ from tractable.learning.joint.cutset.mixtures import (
     iterate_em,
     mix_evenly,
 )
-from tractable.learning.joint.cutset.network import CutsetTree, prune
+from tractable.learning.joint.cutset.network import CutsetTree, prune, spanning_tree
 from tractable.learning.joint.cutset.rows import CountedRows, code_table, count_rows
 from tractable.learning.joint.cutset.splits import (
     Block,
+    Growth,
     Splitting,
     bayesian_gains,
     choose_column,
+    grow_network,
     information_gains,
     split_block,
 )
-from tractable.learning.joint.cutset.tree import spanning_tree
 from tractable.learning.statistics.forests import best_forest
 from tractable.learning.statistics.link_gains import link_gains
 from tractable.model import Circuit

@@ -12,10 +12,9 @@ from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.gaussian_mixture.learner import extreme_columns, stack_circuit
 from tractable.learning.joint.gaussian_mixture.members import EMSettings
-from tractable.learning.joint.gaussian_mixture.rows import mixed_rows
+from tractable.learning.joint.gaussian_mixture.rows import fit_view, mixed_rows
 from tractable.learning.joint.gaussian_mixture.selection import split_rows
 from tractable.learning.joint.gaussian_mixture.stack import StackSettings, learn_stack
-from tractable.learning.joint.gaussian_mixture.views import fit_view
 from tractable.learning.statistics.stack_weights import fit_weights
 
 QUICK = {"components": (1, 3), "steps": 20}

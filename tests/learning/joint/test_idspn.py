@@ -22,8 +22,7 @@ from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSett
 from tractable.learning.joint.idspn.learner import ANCHORS, IDSPNLearner
 from tractable.learning.joint.idspn.tree import CircuitNode, Node, ProductNode, SumNode
 from tractable.learning.joint.independent import IndependentLearner
-from tractable.learning.joint.markov.acmn import ACMNLearner
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import ACMNLearner, EACMNLearner
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.statistics.clustering import Clustering

@@ -11,8 +11,7 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Table, discrete_schema
 from tractable.engine import log_values, samples
 from tractable.learning.joint.chow_liu import ChowLiuLearner
-from tractable.learning.joint.mixtures.mixture_of_trees import MixtureOfTreesLearner
-from tractable.learning.joint.mixtures.tree_em import TreeEM, iterate_tree_em
+from tractable.learning.joint.mixture_of_trees import MixtureOfTreesLearner, TreeEM, iterate_tree_em
 from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.forests import Forest, forest_node
 

@@ -9,7 +9,7 @@ from tractable.base.progress import Progress, Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
-from tractable.learning.joint.mixtures.naive_bayes import NaiveBayesLearner
+from tractable.learning.joint.naive_bayes import NaiveBayesLearner
 from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.product_mixtures import (
     ProductEM,

@@ -12,11 +12,16 @@ from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learning.joint.rank_one.bandwidths import best_bandwidth
 from tractable.learning.joint.rank_one.circuit import BlockLeaves, block_circuit
-from tractable.learning.joint.rank_one.extraction import Extraction, extract_block
 from tractable.learning.joint.rank_one.learner import SPNSVDLearner
-from tractable.learning.joint.rank_one.regions import Block, divide_table, find_divisions
+from tractable.learning.joint.rank_one.leaves import best_bandwidth
+from tractable.learning.joint.rank_one.regions import (
+    Block,
+    Extraction,
+    divide_table,
+    extract_block,
+    find_divisions,
+)
 from tractable.learning.statistics.encoding import encode
 from tractable.learning.statistics.number_matrix import NumberMatrix, number_matrix, standardised
 

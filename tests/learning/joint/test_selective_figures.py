@@ -13,7 +13,7 @@ from tractable.circuit import PRODUCT, SUM, Graph, is_regular_selective
 from tractable.circuit.blocks import LeafBlock
 from tractable.data import Table
 from tractable.engine import log_values
-from tractable.formats.svg import svg_text
+from tractable.formats.pictures import svg_text
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.closed_form import ClosedForm
 

@@ -17,12 +17,10 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Progress, Watch
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.learning.networks import NETWORK_LEARNERS, NetworkLearner
-from tractable.learning.networks.cmll import conditional_marginal_log_likelihood
-from tractable.learning.networks.gssl.kernels import generalise, supports
-from tractable.learning.networks.gssl.learner import GSSLLearner
+from tractable.learning.networks.gssl import GSSLLearner, generalise, supports
 from tractable.learning.networks.indicators import state_indicators
-from tractable.learning.networks.l1.learner import L1MarkovLearner
-from tractable.learning.networks.l1.regression import regress
+from tractable.learning.networks.l1 import L1MarkovLearner, regress
+from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.scores import (
     log_pseudo_likelihoods,
@@ -35,7 +33,7 @@ from tractable.learning.networks.pseudo_likelihood.weights import (
     reweight,
 )
 from tractable.networks import FeatureFactor, Network, TableFactor, log_prob_of_rows
-from tractable.networks.as_features import feature_factors
+from tractable.networks.features import feature_factors
 from tractable.networks.gibbs.sampler import GibbsSampler
 
 every_learner = pytest.mark.parametrize("learner", NETWORK_LEARNERS)

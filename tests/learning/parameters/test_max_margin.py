@@ -83,8 +83,7 @@ def test_the_worst_targets_are_those_of_enumeration_in_selective_circuits(loss: 
 def test_the_hinge_loss_of_networks_is_that_of_the_frozen_circuit(loss: Loss, seed: int) -> None:
     torch = pytest.importorskip("torch")
     from tractable.learning.conditional.networks.committee import condition_matrix
-    from tractable.learning.conditional.networks.margins import hinge_loss
-    from tractable.learning.conditional.networks.training import Member, Rows, hold_features
+    from tractable.learning.conditional.networks.training import Member, Rows, hinge_loss, hold_features
 
     graph, structure, weights, network = network_graph(seed)
     rng = np.random.default_rng(seed)

@@ -18,7 +18,7 @@ from tractable.circuit.blocks import ConstantBlock
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.engine.compile import compile_graph
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import EACMNLearner
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.discriminative import Discriminative, without_targets
 from tractable.learning.parameters.method import WeightedRows

@@ -22,11 +22,11 @@ from tractable.base.settings import Between, Home, OneOf, Space, draw_settings, 
 from tractable.base.threads import default_threads
 from tractable.circuit import Builder, Graph
 from tractable.data import Table, TableWarning, clinic, discrete_schema, to_frame
-from tractable.formats.locks import lock
+from tractable.formats.atomic import lock
 from tractable.learning.joint import LEARNERS, Learned, Learner
 from tractable.learning.statistics.scores import mean_log_prob
 from tractable.learning.tuning import SAMPLERS, Trial, table_text
-from tractable.learning.tuning.budget import TimeBudget
+from tractable.learning.tuning.trial import TimeBudget
 
 TRAIN, VALID = clinic(200), clinic(100, random_state=1)
 every_sampler = pytest.mark.parametrize("sampler", SAMPLERS)
@@ -269,7 +269,7 @@ def test_without_any_time_there_still_is_a_model(odd: list[float]) -> None:
 
 def test_time_that_is_left_goes_to_later_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("tractable.learning.tuning.budget.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tractable.learning.tuning.trial.time.monotonic", lambda: now[0])
     budget = TimeBudget(60.0, jobs=2)
     assert budget.for_defaults(6) == 30.0
     assert budget.for_defaults(1) == 60.0

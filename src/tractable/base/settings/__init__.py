@@ -1,8 +1,13 @@
 """Settings of learners and parameter methods: declared once, read everywhere."""
 
 from tractable.base.settings.declaration import (
+    Between,
+    Choice,
     Configurable,
+    OneOf,
     Setting,
+    Space,
+    draw_settings,
     plain_settings,
     plain_value,
     redeclare,
@@ -11,7 +16,6 @@ from tractable.base.settings.declaration import (
     settings_of,
 )
 from tractable.base.settings.registry import Home, Registry, unknown_name
-from tractable.base.settings.spaces import Between, Choice, OneOf, Space, draw_settings
 from tractable.base.settings.text import describe_type, did_you_mean, setting_text, settings_from_text
 
 __all__ = [

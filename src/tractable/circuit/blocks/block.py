@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from tractable.base.arrays import AnyArray, Bools, Floats, Ints
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Schema
 
 B = TypeVar("B", bound="Block")

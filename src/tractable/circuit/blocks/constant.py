@@ -10,7 +10,7 @@ import numpy as np
 from tractable.base.arrays import AnyArray, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafNumbers, MissingCells, check_lines
 from tractable.circuit.blocks.univariate import LEAF_LAYOUT
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Schema
 
 

@@ -9,7 +9,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.circuit.blocks.block import Block, LeafNumbers, MissingCells
 from tractable.circuit.blocks.univariate import ColumnBlock
 from tractable.circuit.leaves.factor import Factor, Potential
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Schema
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tractable.base.arrays import AnyArray, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafNumbers, MissingCells
 from tractable.circuit.leaves.logistic import InputFeatures, SoftmaxRegressions
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Schema
 
 

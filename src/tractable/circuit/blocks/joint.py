@@ -10,7 +10,7 @@ import numpy as np
 from tractable.base.arrays import AnyArray, Bools, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafCounts, LeafNumbers, MissingCells, check_lines
 from tractable.circuit.leaves.multivariate import Box, GaussianLeaf, GaussianStack, MultivariateGaussian
-from tractable.data.regions import Interval, Region
+from tractable.data.evidence import Interval, Region
 from tractable.data.schema import Schema
 
 TELL = 1e-9  # a relative error of numerical integration from which on it is told

@@ -10,7 +10,7 @@ from tractable.base.arrays import AnyArray, Bools, Floats, Ints
 from tractable.circuit.blocks.block import Block, Layout, LeafCounts, LeafNumbers, MissingCells, check_lines
 from tractable.circuit.leaves.factor import Factor
 from tractable.circuit.leaves.family import Family
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Schema
 
 MANY_CELLS = 10_000  # of the leaves over one column, from which it pays to look at that column by itself

@@ -1,14 +1,19 @@
 """Generalised circuits: sums, products and non-linear operators over targets, inputs and parameters."""
 
 from tractable.circuit.generalised.builder import GeneralisedBuilder
-from tractable.circuit.generalised.examples import conditional_bernoullis, two_target_example
-from tractable.circuit.generalised.from_circuit import generalise
-from tractable.circuit.generalised.graph import GeneralisedGraph
-from tractable.circuit.generalised.properties import (
+from tractable.circuit.generalised.graph import (
+    GeneralisedGraph,
     explain_tractable,
     intractable_targets,
     scopes,
     tractable_targets,
+)
+from tractable.circuit.generalised.models import (
+    add_perceptron,
+    conditional_bernoullis,
+    generalise,
+    perceptron_graph,
+    two_target_example,
 )
 from tractable.circuit.generalised.queries import (
     enumeration_size,
@@ -16,7 +21,6 @@ from tractable.circuit.generalised.queries import (
     log_prob,
     marginals,
 )
-from tractable.circuit.generalised.unrolling import add_perceptron, perceptron_graph
 from tractable.circuit.leaves.perceptron import Layer, Perceptron, layers_of
 
 __all__ = [

@@ -10,8 +10,13 @@ from math import prod
 import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
-from tractable.circuit.generalised.graph import INDICATOR, GeneralisedGraph
-from tractable.circuit.generalised.properties import explain_tractable, intractable_targets, scopes
+from tractable.circuit.generalised.graph import (
+    INDICATOR,
+    GeneralisedGraph,
+    explain_tractable,
+    intractable_targets,
+    scopes,
+)
 from tractable.circuit.generalised.sweep import node_slopes, node_values
 
 MOST_TERMS = 1 << 20  # combinations of states of intractable targets that are enumerated for one row

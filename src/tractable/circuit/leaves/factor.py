@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from tractable.base.arrays import Floats
-from tractable.data.regions import Interval, Region
+from tractable.data.evidence import Interval, Region
 from tractable.data.schema import Variable
 
 FARTHEST = float(np.finfo(np.float64).max)  # stands for an end that is open

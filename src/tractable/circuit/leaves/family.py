@@ -11,7 +11,7 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.leaves.moments import LeafMoments
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 

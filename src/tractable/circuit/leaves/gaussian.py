@@ -20,7 +20,7 @@ from tractable.circuit.leaves.intervals import (
 from tractable.circuit.leaves.moments import LeafMoments, moments_from, plain_moments, weighted_spread
 from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.rounded import CELL_VARIANCE, rounding_step
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 MIN_SPREAD = 1e-3  # a fitted sd is at least this part of its column's: no point gets an infinite density

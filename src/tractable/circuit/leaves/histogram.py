@@ -10,7 +10,7 @@ from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.finite import log_total, pick, quiet_log, shares, smooth_counts, state_weights
 from tractable.circuit.leaves.intervals import limits
 from tractable.circuit.leaves.moments import LeafMoments, moments_from, quadratic_mean, weighted_spread
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 MAX_BINS = 64

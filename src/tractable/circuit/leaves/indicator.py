@@ -7,7 +7,7 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
-from tractable.data.regions import Region, States
+from tractable.data.evidence import Region, States
 from tractable.data.schema import Variable
 
 

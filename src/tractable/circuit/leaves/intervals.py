@@ -7,7 +7,7 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.base.late import special
 from tractable.circuit.leaves.finite import quiet_log
-from tractable.data.regions import Interval, Region
+from tractable.data.evidence import Interval, Region
 
 NEGLIGIBLE = 40.0  # what is exp(-40) times its peak may be left out of an integral
 

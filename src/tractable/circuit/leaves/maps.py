@@ -13,7 +13,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.late import special
-from tractable.circuit.leaves.map_moments import piece_moments, quadrature_moments
+from tractable.circuit.leaves.moments import piece_moments, quadrature_moments
 
 VAST = 2.0**40  # beyond, the ends of the cell of a whole number have few digits of its length
 LARGEST = 1e300  # stands for a number that is too large for a double

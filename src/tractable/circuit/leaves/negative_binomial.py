@@ -18,7 +18,7 @@ from tractable.circuit.leaves.poisson import (
     Poisson,
     whole_limits,
 )
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 MOST_LOG_R = 69.0  # above this the variance exceeds that of a Poisson count by no digit

@@ -7,17 +7,17 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.circuit.leaves.family import Density
 from tractable.circuit.leaves.intervals import NEGLIGIBLE, limits
-from tractable.circuit.leaves.kernels import piece_values
 from tractable.circuit.leaves.moments import LeafMoments, moments_from
 from tractable.circuit.leaves.tilt import (
     TINY,
     distance_moments,
     log_integral,
     mean_share,
+    piece_values,
     quantile,
     tilt_of_mean,
 )
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 MARGIN = 1e-3  # a constant column gets an interval of this part of its value

@@ -14,7 +14,7 @@ from tractable.circuit.leaves.finite import overall_shares, quiet_log
 from tractable.circuit.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
 from tractable.circuit.leaves.pseudo_rows import pseudo_means
-from tractable.data.regions import Region
+from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 
 LEAST_ESTIMATE = -700.0  # in place of the logarithm of a rate of zero, so that no count is impossible

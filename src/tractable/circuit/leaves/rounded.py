@@ -10,7 +10,7 @@ from tractable.circuit.leaves.family import Density, Family
 from tractable.circuit.leaves.finite import quiet_log, shares
 from tractable.circuit.leaves.intervals import limits
 from tractable.circuit.leaves.moments import LeafMoments, moments_from, weighted_spread
-from tractable.data.regions import Interval, Region
+from tractable.data.evidence import Interval, Region
 from tractable.data.schema import Variable
 
 SAMPLE = 4096  # numbers that are looked at

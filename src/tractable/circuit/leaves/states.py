@@ -18,7 +18,7 @@ from tractable.circuit.leaves.finite import (
     state_weights,
 )
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
-from tractable.data.regions import Region, States
+from tractable.data.evidence import Region, States
 from tractable.data.schema import Variable
 
 TOLERANCE = 1e-6  # how far from one the probabilities of a leaf may sum

@@ -10,10 +10,8 @@ from tractable.cli.benchmark.contestants import (
     published_names,
 )
 from tractable.cli.benchmark.datasets import DataSet, demo, find
-from tractable.cli.benchmark.report import report_place, write_report
-from tractable.cli.benchmark.results import append_result, read_results
-from tractable.cli.benchmark.runs import Job, Run
-from tractable.cli.benchmark.tables import grids, relevant_methods
+from tractable.cli.benchmark.report import grids, relevant_methods, report_place, write_report
+from tractable.cli.benchmark.runs import Job, Run, append_result, read_results
 
 __all__ = [
     "Comparison",

@@ -1,9 +1,12 @@
 """A run of P(targets | inputs), from the table to the figures, in this process."""
 
+import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import TypeAlias
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,16 +16,89 @@ from tractable.circuit import Graph
 from tractable.circuit.properties import parameter_count
 from tractable.cli.benchmark.contestants import ConditionalContestant, Contestant, conditional_contestant
 from tractable.cli.benchmark.datasets import Tables
-from tractable.cli.benchmark.inputs import with_inputs
-from tractable.cli.benchmark.kept_models import LearningCost, kept_model
 from tractable.cli.benchmark.logistic import LogisticContestant
 from tractable.cli.benchmark.memory import peak_memory
 from tractable.cli.benchmark.questions import ALONE, Times
 from tractable.cli.benchmark.runs import Job, Measured
 from tractable.cli.reports import label_metrics, most_probable_alone
+from tractable.data import Table
+from tractable.formats import Document, read_circuit, write_circuit
+from tractable.formats.atomic import lock
 from tractable.learning.conditional.cacmn import CACMNLearner
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import EACMNLearner
 from tractable.queries import log_prob, marginals
+
+if TYPE_CHECKING:
+    from tractable.cli.benchmark.runs import Job
+
+
+# ---- Which columns are inputs when models of P(targets | inputs) are compared: one choice for each data
+#      set.
+
+
+def input_columns(columns: int, share: float) -> Ints:
+    """The input columns, ascending: the first ones of a permutation drawn with seed 0.
+
+    There are `int(share * columns + 0.5)` inputs, which are equal for all methods.
+    """
+    drawn = np.random.default_rng(0).permutation(columns)
+    return np.sort(drawn[: int(share * columns + 0.5)])
+
+
+def with_inputs(tables: Tables, share: float) -> Tables:
+    """The tables with a share of their columns as inputs and the others as targets.
+
+    Raises:
+        ValueError: if all columns would be inputs, or none.
+    """
+    schema = tables.train.schema
+    inputs = input_columns(len(schema), share)
+    if not 0 < inputs.size < len(schema):
+        raise ValueError(
+            f"{inputs.size} of {len(schema)} columns are inputs: there must be both inputs and targets"
+        )
+    roles = schema.with_targets(np.setdiff1d(np.arange(len(schema)), inputs).tolist())
+    return Tables(*(Table(roles, part.values, part.weights) for part in tables))
+
+
+# ---- joint models that are kept on disk, to be asked with other inputs without being learned again ------
+
+
+@dataclass(frozen=True)
+class LearningCost:
+    """What learning a model has taken."""
+
+    finished: bool  # False where the budget ended learning early
+    cpu_seconds: float
+    seconds: float
+
+
+def kept_model(
+    job: "Job", settings: object, learn: Callable[[], tuple[Graph, LearningCost]]
+) -> tuple[Graph, LearningCost]:
+    """The model of a job and what it cost: that of an earlier run, or else it is learned and kept.
+
+    Another process that wants the same model waits for it.
+    """
+    assert job.models is not None
+    folder = Path(job.models)
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / f"{job.dataset.name}-{job.learner}-{_digest(job, settings)}.tract"
+    with place.with_suffix(".lock").open("ab") as file:
+        lock(file, wait=True)
+        if place.exists():
+            circuit = read_circuit(place)
+            return circuit.graph, LearningCost(**circuit.about["learning"])
+        graph, cost = learn()
+        write_circuit(Document(graph, {"learning": asdict(cost), "learner": job.learner}), place)
+    return graph, cost
+
+
+def _digest(job: "Job", settings: object) -> str:
+    """A short text for everything that the model depends on."""
+    whole = (job.dataset.name, job.dataset.digest(), job.learner, settings, job.seed, job.budget)
+    return blake2b(json.dumps(whole, sort_keys=True).encode(), digest_size=6).hexdigest()
+
 
 AnyMaker: TypeAlias = Contestant | ConditionalContestant | LogisticContestant
 WarmUp: TypeAlias = Callable[[AnyMaker, float | None], None]

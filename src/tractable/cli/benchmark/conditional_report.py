@@ -16,8 +16,8 @@ from tractable.cli.benchmark import published
 from tractable.cli.benchmark.comparison import Comparison
 from tractable.cli.benchmark.grid import MARKS, Grid, log_likelihood
 from tractable.cli.benchmark.picture import COLUMNS, MEASURED, PUBLISHED
+from tractable.cli.benchmark.report import runs_grid, wins_grid
 from tractable.cli.benchmark.significance import LEVEL
-from tractable.cli.benchmark.tables import runs_grid, wins_grid
 from tractable.formats.atomic import write_bytes, write_text
 
 if TYPE_CHECKING:

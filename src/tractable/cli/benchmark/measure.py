@@ -10,10 +10,9 @@ import numpy as np
 from tractable.base.arrays import Bools
 from tractable.base.progress import Progress, Watch
 from tractable.circuit import Graph
-from tractable.cli.benchmark.conditional_measure import AnyMaker, measure_conditional
+from tractable.cli.benchmark.conditional_measure import AnyMaker, measure_conditional, with_inputs
 from tractable.cli.benchmark.contestants import NetworkContestant, contestant
 from tractable.cli.benchmark.datasets import Tables
-from tractable.cli.benchmark.inputs import with_inputs
 from tractable.cli.benchmark.memory import peak_memory
 from tractable.cli.benchmark.questions import answer, ask, sampled_answer
 from tractable.cli.benchmark.runs import Job, Measured

@@ -2,9 +2,16 @@
 
 from tractable.cli.reports.faults import explain_fault, missing_properties
 from tractable.cli.reports.json_text import to_json
-from tractable.cli.reports.metrics import label_metrics, most_probable_alone, prediction_metrics
+from tractable.cli.reports.metrics import (
+    column_summary,
+    density_facts,
+    label_metrics,
+    mean_log_likelihood,
+    most_probable_alone,
+    prediction_metrics,
+    score_summary,
+)
 from tractable.cli.reports.model import feature_list, leaf_counts, model_summary
-from tractable.cli.reports.scores import column_summary, density_facts, mean_log_likelihood, score_summary
 from tractable.cli.reports.training import fitting_summary, learning_summary, network_summary
 from tractable.learning.statistics.scores import Estimate, estimate_mean
 

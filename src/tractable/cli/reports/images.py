@@ -13,7 +13,7 @@ import numpy as np
 from tractable.base.arrays import Bytes, Floats
 from tractable.circuit import Graph
 from tractable.data import Evidence, Grid, Schema, Variable, grid_of
-from tractable.formats.png import write_png
+from tractable.formats.pictures import write_png
 from tractable.queries import marginals, most_probable, sample
 
 UNKNOWN = (70, 105, 160)  # the colour of cells that are not known

@@ -1,6 +1,8 @@
 """How well predicted states of several targets agree with the true ones: metrics of multi-label learning."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,72 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.queries import marginals, most_probable
+from tractable.model import Circuit
+from tractable.queries import density_columns, marginals, most_probable, weighted_mean
+
+# ---- how good predictions of a column are, beside the values that it has --------------------------------
+
+
+def judge_predictions(logs: Floats, codes: Floats, weights: Floats) -> dict[str, Any]:
+    """Accuracy and log-loss of predicted log-probabilities, (rows, states), over the rows with a known state.
+
+    Both are None where no row has one. The log-loss is the mean of -log P(state), in nats.
+    """
+    known = ~np.isnan(codes) & (weights > 0)
+    if not known.any():
+        return {"known_rows": 0, "accuracy": None, "log_loss": None}
+    states, weight = codes[known].astype(np.int64), weights[known]
+    right = logs[known].argmax(axis=1) == states
+    return {
+        "known_rows": int(known.sum()),
+        "accuracy": float(np.average(right, weights=weight)),
+        "log_loss": -weighted_mean(logs[known][np.arange(states.size), states], weight),
+    }
+
+
+# ---- how well a model does on rows: the mean log-likelihood and its standard error ----------------------
+
+
+def score_summary(logs: Floats, weights: Floats) -> dict[str, Any]:
+    """The number of rows, their mean log-likelihood, its standard error, and how many rows are impossible.
+
+    Raises:
+        ValueError: if all weights are zero.
+    """
+    total = float(weights.sum())
+    if total == 0:
+        raise ValueError("the weights of the table are all zero")
+    counted = weights > 0
+    impossible = int(np.isneginf(logs[counted]).sum())
+    facts = {"rows": logs.size, "weight": total, "impossible_rows": impossible}
+    if impossible:
+        return facts | {"mean_ll": -np.inf, "std_error": None}
+    mean = float(np.average(logs[counted], weights=weights[counted]))
+    variance = float(np.average((logs[counted] - mean) ** 2, weights=weights[counted]))
+    return facts | {"mean_ll": mean, "std_error": sqrt(variance / (total - 1)) if total > 1 else None}
+
+
+def density_facts(table: Table, given: Sequence[int] = ()) -> dict[str, Any]:
+    """Whether a log-likelihood of the rows is that of a density, and of how many real columns.
+
+    Where there are inputs it is that of the targets given them, and their numbers are told as well.
+    """
+    columns = density_columns(table.schema, table.values, given)
+    inputs = table.schema.inputs.size
+    conditional = {"targets": table.schema.targets.size, "inputs": inputs} if inputs else {}
+    return {"density": bool(columns), "density_columns": len(columns), **conditional}
+
+
+def column_summary(circuit: Circuit, table: Table) -> list[dict[str, Any]]:
+    """The score of each column, given all others and alone."""
+    scores = circuit.column_scores(table)
+    return [{"column": name, **asdict(score)} for name, score in scores.items()]
+
+
+def mean_log_likelihood(circuit: Circuit, table: Table) -> float:
+    """The weighted mean log-likelihood of a table's rows, in nats."""
+    mean: float = score_summary(circuit.log_prob(table), table.row_weights)["mean_ll"]
+    return mean
 
 
 def label_metrics(truth: Floats, predicted: Floats, weights: Floats, is_label: Bools) -> dict[str, float]:

@@ -20,7 +20,7 @@ from typing import Literal
 
 from tractable.estimators.base import TableEstimator
 from tractable.estimators.conditional import ConditionalEstimator
-from tractable.estimators.seeds import RandomState
+from tractable.estimators.base import RandomState
 '''
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from tractable.base.progress import Watch
-from tractable.cli.reports.scores import density_facts, mean_log_likelihood
+from tractable.cli.reports.metrics import density_facts, mean_log_likelihood
 from tractable.data import Table
 from tractable.formats.network_files import NetworkDocument
 from tractable.learning.networks.pseudo_likelihood.scores import (

@@ -4,7 +4,6 @@ A new learner, parameter method or format is used as soon as it is registered. A
 gets a line in `questions.py`; a test fails for one that is missing there.
 """
 
-from tractable.cli.warming.parts import PARTS, Part, parts_of
-from tractable.cli.warming.run import WarmUp, warm_up
+from tractable.cli.warming.parts import PARTS, Part, WarmUp, parts_of, warm_up
 
 __all__ = ["PARTS", "Part", "WarmUp", "parts_of", "warm_up"]

@@ -1,13 +1,17 @@
 """The parts of a warm-up: what is used once, by name."""
 
-from collections.abc import Callable, Iterator
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 
+from tractable.base.compiled import cache_folder, compile_at_once, on_compile
 from tractable.base.progress import Watch
 from tractable.cli.warming import tables
 from tractable.cli.warming.questions import ask_everything, no_evidence
@@ -157,3 +161,37 @@ def parts_of(names: list[str]) -> list[Part]:
             groups = ", ".join(dict.fromkeys(part.group for part in PARTS))
             raise ValueError(f"there is no group '{name}' to warm up (groups: {groups})")
     return [part for part in PARTS if not names or {part.group, part.name} & set(names)]
+
+
+# ---- the run of a warm-up, and what it found ------------------------------------------------------------
+
+
+class WarmUp(NamedTuple):
+    """What was compiled, and where it is kept."""
+
+    parts: int  # that were used
+    functions: int  # that were compiled; the others were in the cache already
+    seconds: float
+    cache: Path | None  # the folder of the cache; None if there is none that can be written
+
+
+def warm_up(parts: Sequence[Part], watch: Watch | None = None) -> WarmUp:
+    """Use parts of the package once each, so that later processes find everything they need compiled."""
+    compiled: list[str] = []
+    began = time.perf_counter()
+    compile_at_once()
+    done = 0
+    with (
+        watch or Watch() as watching,
+        on_compile(lambda name: None if name is None else compiled.append(name)),
+        parallel_config(n_jobs=1),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # about the small tables
+        for part in parts:
+            watching.report(f"{part.group}: {part.name}", done, len(parts))
+            if watching.should_stop():
+                break
+            part.run()
+            done += 1
+    return WarmUp(done, len(compiled), time.perf_counter() - began, cache_folder())

@@ -10,16 +10,19 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import ConstantBlock, FeatureTable, Graph
-from tractable.circuit.states import graph_forms
+from tractable.circuit.codec import graph_forms
 from tractable.data import Table
 from tractable.learning.conditional.field.expectations import Sample
-from tractable.learning.conditional.field.network import ConditionalNetwork, conditional_network
 from tractable.learning.conditional.field.priors import choose_priors
-from tractable.learning.conditional.field.rows import conditional_rows
+from tractable.learning.conditional.field.rows import (
+    ConditionalNetwork,
+    conditional_network,
+    conditional_rows,
+)
 from tractable.learning.conditional.learner import ConditionalLearner, as_joint_table, with_roles
 from tractable.learning.growing import FeatureExpectations, FitEffort, Priors, Snapshot
 from tractable.learning.growing.quasi_newton import FitTarget, WeightFitter
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import EACMNLearner
 from tractable.learning.learner import Learned
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.discriminative import Discriminative

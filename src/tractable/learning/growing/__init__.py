@@ -8,13 +8,13 @@ with a subclass of `Objective`.
 
 from tractable.learning.growing.candidates import CandidateTable
 from tractable.learning.growing.circuit import GrowingCircuit
-from tractable.learning.growing.evaluator import Evaluator, FeatureExpectations
 from tractable.learning.growing.gains import Priors
 from tractable.learning.growing.joint_likelihood import JointLikelihood
 from tractable.learning.growing.objective import Objective, Snapshot
 from tractable.learning.growing.quasi_newton import FitEffort
 from tractable.learning.growing.search import SplitCosts, SplitSearch, search_splits
 from tractable.learning.growing.structure import Conditions, FeatureStructure, Structure
+from tractable.learning.growing.sweep import Evaluator, FeatureExpectations
 
 __all__ = [
     "CandidateTable",

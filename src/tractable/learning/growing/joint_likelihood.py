@@ -8,11 +8,11 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import State, Watch
 from tractable.data import Table
 from tractable.learning.growing.bit_rows import BitRows, RowBits
-from tractable.learning.growing.evaluator import Evaluator
 from tractable.learning.growing.gains import Priors, split_gains
 from tractable.learning.growing.objective import Objective, Snapshot
 from tractable.learning.growing.quasi_newton import FitEffort, FitTarget, WeightFitter, WeightState
 from tractable.learning.growing.structure import FeatureStructure
+from tractable.learning.growing.sweep import Evaluator
 
 LEAST_SMOOTHING = 1e-9  # the least pseudo-count of a column, so that no state has probability zero
 DEFAULT_EFFORT = FitEffort(10, 1e-5)  # of the fit after each split

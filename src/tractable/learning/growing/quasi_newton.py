@@ -13,8 +13,8 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Key, Watch
-from tractable.learning.growing.evaluator import FeatureExpectations
 from tractable.learning.growing.gains import Priors
+from tractable.learning.growing.sweep import FeatureExpectations
 
 MEMORY = 8  # steps that are remembered
 SHRINK = 0.5  # the factor by which a step that went too far is shortened

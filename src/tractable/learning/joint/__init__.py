@@ -13,9 +13,7 @@ LEARNERS: Registry[Learner] = Registry(
     {
         "independent": Home("tractable.learning.joint.independent", "IndependentLearner", "Independent"),
         "chow-liu": Home("tractable.learning.joint.chow_liu", "ChowLiuLearner", "ChowLiuTree"),
-        "naive-bayes": Home(
-            "tractable.learning.joint.mixtures.naive_bayes", "NaiveBayesLearner", "NaiveBayesMixture"
-        ),
+        "naive-bayes": Home("tractable.learning.joint.naive_bayes", "NaiveBayesLearner", "NaiveBayesMixture"),
         "hidden-chow-liu": Home(
             "tractable.learning.joint.hidden_chow_liu", "HiddenChowLiuLearner", "HiddenChowLiuTree"
         ),
@@ -34,7 +32,7 @@ LEARNERS: Registry[Learner] = Registry(
             "tractable.learning.joint.gaussian_mixture.learner", "GaussianMixtureLearner", "GaussianMixture"
         ),
         "mixture-of-trees": Home(
-            "tractable.learning.joint.mixtures.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
+            "tractable.learning.joint.mixture_of_trees", "MixtureOfTreesLearner", "MixtureOfTrees"
         ),
         "continuous-mixture": Home(
             "tractable.learning.joint.continuous.learner", "ContinuousMixtureLearner", "ContinuousMixture"
@@ -44,8 +42,8 @@ LEARNERS: Registry[Learner] = Registry(
             "tractable.learning.joint.bayesian.network", "BayesianNetworkLearner", "BayesianNetwork"
         ),
         "acbn": Home("tractable.learning.joint.bayesian.acbn", "ACBNLearner", "ACBN"),
-        "acmn": Home("tractable.learning.joint.markov.acmn", "ACMNLearner", "ACMN"),
-        "eacmn": Home("tractable.learning.joint.markov.eacmn", "EACMNLearner", "EACMN"),
+        "acmn": Home("tractable.learning.joint.markov", "ACMNLearner", "ACMN"),
+        "eacmn": Home("tractable.learning.joint.markov", "EACMNLearner", "EACMN"),
         "selective": Home("tractable.learning.joint.selective.learner", "SelectiveLearner", "SelectiveSPN"),
         "idspn": Home("tractable.learning.joint.idspn.learner", "IDSPNLearner", "IDSPN"),
         "auto": Home("tractable.learning.ensembles.auto.learner", "AutoLearner", "AutoTractable"),

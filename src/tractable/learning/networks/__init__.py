@@ -11,8 +11,8 @@ from tractable.learning.networks.learner import NetworkLearner
 NETWORK_LEARNERS: Registry[NetworkLearner] = Registry(
     "learner",
     {
-        "l1-markov": Home("tractable.learning.networks.l1.learner", "L1MarkovLearner"),
-        "gssl": Home("tractable.learning.networks.gssl.learner", "GSSLLearner"),
+        "l1-markov": Home("tractable.learning.networks.l1", "L1MarkovLearner"),
+        "gssl": Home("tractable.learning.networks.gssl", "GSSLLearner"),
     },
 )
 

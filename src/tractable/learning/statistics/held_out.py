@@ -9,7 +9,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.data import Table
-from tractable.learning.parameters.mini_batches import pass_length
+from tractable.learning.parameters.online_em import pass_length
 
 LEAST_ROWS = 20  # of which some can be held out
 HELD_OUT = 0.2  # share of the rows

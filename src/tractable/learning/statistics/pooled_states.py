@@ -16,7 +16,7 @@ from tractable.circuit import Block, Graph, LeafBlock
 from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.leaves import Categorical
 from tractable.data import Schema, Table, Variable
-from tractable.data.caution import caution
+from tractable.data.problems import caution
 
 POOLED = "rare states"  # what the pooled state is called
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tractable.circuit import Graph
-from tractable.formats.rescue import save_or_rescue
+from tractable.formats.atomic import save_or_rescue
 from tractable.learning.training import provenance
 from tractable.learning.tuning.problem import Problem
 from tractable.learning.tuning.trial import Trial

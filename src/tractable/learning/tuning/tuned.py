@@ -13,11 +13,10 @@ from tractable.data import Names, Table, as_table, caution, frame_kind, warn_of_
 from tractable.learning.conditional import ConditionalLearner
 from tractable.learning.learner import CircuitLearner
 from tractable.learning.tuning.best import Best
-from tractable.learning.tuning.journal import Journal
+from tractable.learning.tuning.journal import Journal, table_text
 from tractable.learning.tuning.problem import Problem, learner_kind
 from tractable.learning.tuning.samplers import sampler_named
 from tractable.learning.tuning.search import SearchPlan, TrialSearch
-from tractable.learning.tuning.table import table_text
 from tractable.learning.tuning.trial import Trial, best_of
 from tractable.model import Circuit
 

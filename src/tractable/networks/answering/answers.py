@@ -8,8 +8,8 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.circuit.facts import NETWORK, remembered
 from tractable.circuit.graph import Graph
-from tractable.data.regions import Region, States
-from tractable.networks.answering.tables import Tables, flat_tables
+from tractable.data.evidence import Region, States
+from tractable.networks.answering.factors import Tables, flat_tables
 
 if TYPE_CHECKING:
     from tractable.networks.answering.factors import Known

@@ -13,6 +13,7 @@ from tractable.base.compiled import merged_with, njit
 from tractable.networks.answering.factors import (
     Factors,
     Known,
+    Tables,
     list_factors,
     needed_variables,
     relevant_columns,
@@ -23,7 +24,6 @@ from tractable.networks.answering.order import (
     link_scopes,
     members,
 )
-from tractable.networks.answering.tables import Tables
 
 merged = merged_with({"contract"})
 MANY_NUMBERS = 10_000  # from which on it pays to look at a second order

@@ -19,8 +19,7 @@ from tractable.networks.answering.elimination import (
     send_messages,
     take,
 )
-from tractable.networks.answering.factors import Known, list_factors
-from tractable.networks.answering.tables import Tables
+from tractable.networks.answering.factors import Known, Tables, list_factors
 
 
 @njit(cache=True, nogil=True)

@@ -12,10 +12,53 @@ from functools import cached_property
 
 import numpy as np
 
-from tractable.base.arrays import Int32s
-from tractable.networks.compiling.limit import CompileLimit
-from tractable.networks.compiling.lines import group_lines
-from tractable.networks.compiling.terms import Terms, distinct_terms
+from tractable.base.arrays import Bools, Floats, Int32s, Ints
+from tractable.data.schema import Schema
+from tractable.networks.compiling.kernels import group_lines
+from tractable.networks.compiling.order import CompileLimit
+from tractable.networks.features import Box
+
+# ---- the terminals of diagrams: products of a number and a node of the circuit, or numbers alone --------
+
+
+NO_NODE = -1  # of a term that is a number alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Products of a number and a circuit node; a zero term has no node."""
+
+    node: Int32s  # (terms,)
+    log_number: Floats  # (terms,)
+
+    @property
+    def is_zero(self) -> Bools:
+        """Which terms are zero. Shape (terms,)."""
+        return np.isneginf(self.log_number)
+
+    def take(self, index: Int32s | Ints) -> "Terms":
+        """A selection of the terms."""
+        return Terms(self.node[index], self.log_number[index])
+
+
+def numbers(log_numbers: Floats) -> Terms:
+    """Terms without nodes."""
+    return Terms(np.full(log_numbers.shape, NO_NODE, dtype=np.int32), log_numbers)
+
+
+def distinct_terms(terms: Terms) -> tuple[Terms, Int32s]:
+    """The distinct terms, and the index of each term among them."""
+    lines = np.empty((terms.node.size, 3), dtype=np.int32)
+    lines[:, 0] = terms.node
+    lines[:, 1:] = (terms.log_number + 0.0).view(np.int32).reshape(-1, 2)  # -0.0 becomes 0.0
+    first, number = group_lines(lines)
+    return terms.take(first), number
+
+
+def distinct_numbers(log_values: Floats) -> tuple[Terms, Int32s]:
+    """The distinct numbers of a table as terms, and the index of each entry, in the table's shape."""
+    values, index = np.unique(log_values, return_inverse=True)
+    return numbers(values), index.reshape(log_values.shape).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,3 +166,40 @@ def distinct_lines(lines: Int32s) -> tuple[Int32s, Int32s]:
     """The distinct rows of a matrix, and the index of each row among them."""
     first, number = group_lines(lines)
     return lines[first], number
+
+
+# ---- decision diagrams of functions that are constant on disjoint boxes of states -----------------------
+#
+# The nodes of a level are the sets of boxes that are still possible given the states of the columns
+# above.
+
+
+def from_boxes(
+    columns: tuple[int, ...], schema: Schema, boxes: list[Box], value: Terms, limit: CompileLimit
+) -> Diagram:
+    """The diagram over `columns` (root first) with the term `value[i]` in box i and `value[-1]` outside all.
+
+    Boxes are disjoint; `value` has one more row than there are boxes.
+    """
+    alive: dict[int, int] = {(1 << len(boxes)) - 1: 0}
+    levels: list[Int32s] = []
+    for column in columns:
+        allowed = _allowed_masks(column, schema[column].cardinality, boxes)
+        following: dict[int, int] = {}
+        lines = [[following.setdefault(m & a, len(following)) for a in allowed] for m in alive]
+        limit.spend(len(lines) * len(allowed))
+        levels.append(np.array(lines, dtype=np.int32))
+        alive = following
+    ends = np.array([m.bit_length() - 1 for m in alive], dtype=np.int64)
+    return reduce_diagram(columns, levels, value.take(ends))
+
+
+def _allowed_masks(column: int, states: int, boxes: list[Box]) -> list[int]:
+    """For each state of a column, the boxes that contain it, as bits."""
+    masks = [0] * states
+    for number, box in enumerate(boxes):
+        allowed = box.get(column)
+        for state in range(states):
+            if allowed is None or allowed[state]:
+                masks[state] |= 1 << number
+    return masks

@@ -13,8 +13,8 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats, Int32s, Ints, Words
 from tractable.base.compiled import njit
 from tractable.engine.trace import uniform
+from tractable.networks.features import Literals
 from tractable.networks.flat import Rules
-from tractable.networks.literals import Literals
 
 
 class Blankets(NamedTuple):

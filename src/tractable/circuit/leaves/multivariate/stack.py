@@ -9,8 +9,15 @@ import numpy as np
 
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.circuit.leaves.maps import MonotoneMap
-from tractable.circuit.leaves.multivariate import kernels
-from tractable.circuit.leaves.multivariate.kernels import Completed, Normals, Patterns, Room
+from tractable.circuit.leaves.multivariate.kernels import (
+    TILE,
+    Completed,
+    Normals,
+    Patterns,
+    Room,
+    given_seen,
+    log_densities,
+)
 from tractable.circuit.leaves.multivariate.leaf import GaussianLeaf
 from tractable.circuit.leaves.multivariate.normal import LARGEST, LEAST_VARIANCE
 from tractable.circuit.leaves.multivariate.normal import patterns as patterns_of
@@ -76,7 +83,7 @@ class GaussianStack:
             z, half, log_lengths = self._mapped(x[groups.row], maps)
             value = np.empty((len(self.mean[leaves]), len(x)))
             normals = Normals(*(a[leaves] for a in self.normals))
-            _require_definite(kernels.log_densities(z, half, normals, groups.patterns, self._room(), value))
+            _require_definite(log_densities(z, half, normals, groups.patterns, self._room(), value))
             answer[leaves, groups.row] = value + log_lengths
         return answer
 
@@ -115,13 +122,13 @@ class GaussianStack:
         answer = Completed(
             np.zeros((count, size, len(x))), np.zeros((count, size, patterns.known.size)), LEAST_VARIANCE
         )
-        _require_definite(kernels.given_seen(z, normals, patterns, self._room(), answer))
+        _require_definite(given_seen(z, normals, patterns, self._room(), answer))
         if np.isnan(answer.mean).any():
             raise ValueError("a cell is too extreme for the other columns of its multivariate leaf")
         return np.clip(answer.mean, -LARGEST, LARGEST), np.repeat(answer.sd, np.diff(patterns.first), axis=2)
 
     def _room(self) -> Room:
-        size, tile = self.whole.size, kernels.TILE
+        size, tile = self.whole.size, TILE
         return Room(
             np.empty((size, size)), np.empty((size, tile)), np.empty(tile), np.empty(tile), np.empty(size)
         )

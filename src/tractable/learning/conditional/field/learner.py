@@ -14,7 +14,7 @@ from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.learner import CompleteTargetsLearner
 from tractable.learning.growing import FitEffort, Priors, SplitCosts
 from tractable.learning.growing.search import search_splits
-from tractable.learning.joint.markov.base import MarkovLearner
+from tractable.learning.joint.markov import MarkovLearner
 from tractable.learning.statistics.forests import Forest, best_forest
 
 LEAST_GAIN = 2.0  # nats over all rows that a link of the tree must be worth

@@ -19,20 +19,20 @@ from tractable.data import Table
 from tractable.learning.conditional.field.rows import ConditionalRows, one_hot_targets
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.inputs import InputScale
-from tractable.learning.conditional.networks.margins import hinge_loss
 from tractable.learning.conditional.networks.modules import (
     MakeNetwork,
     ModuleCommittee,
     reproducible,
     start_at_frequencies,
 )
-from tractable.learning.conditional.networks.sweep import TargetCircuit
 from tractable.learning.conditional.networks.training import (
     Effort,
     Loss,
     Member,
     Rows,
+    TargetCircuit,
     circuit_loss,
+    hinge_loss,
     hold_features,
     independent_loss,
     mean_loss,

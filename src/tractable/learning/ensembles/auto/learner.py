@@ -11,7 +11,7 @@ from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.ensembles.auto.candidates import Candidate, describe
-from tractable.learning.ensembles.auto.folds import make_folds
+from tractable.learning.ensembles.auto.members import make_folds
 from tractable.learning.ensembles.auto.mixing import MixingSettings
 from tractable.learning.ensembles.auto.search import MemberSearch
 from tractable.learning.joint.chow_liu import ChowLiuLearner

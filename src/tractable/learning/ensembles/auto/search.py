@@ -23,8 +23,7 @@ from tractable.learning.ensembles.auto.candidates import (
     candidates_for,
     kinds_for,
 )
-from tractable.learning.ensembles.auto.folds import Fold
-from tractable.learning.ensembles.auto.members import Member, Task
+from tractable.learning.ensembles.auto.members import Fold, Member, Task
 from tractable.learning.ensembles.auto.mixing import Mix, MixingSettings, mix
 from tractable.learning.learner import Learner
 

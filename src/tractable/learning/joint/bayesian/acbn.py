@@ -11,10 +11,10 @@ from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.growing import Objective, Snapshot, SplitCosts, Structure, search_splits
-from tractable.learning.growing.freeze import FACTOR_EDGES
+from tractable.learning.growing.structure import FACTOR_EDGES
 from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.joint.bayesian.search import TreeSearch
-from tractable.learning.joint.markov.base import MarkovLearner
+from tractable.learning.joint.markov import MarkovLearner
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import view_pieces
 

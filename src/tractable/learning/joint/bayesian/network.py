@@ -13,7 +13,7 @@ from tractable.base.settings import Between, OneOf, redeclare, setting
 from tractable.circuit import Graph
 from tractable.data import Table
 from tractable.learning.joint.bayesian.search import TreeSearch
-from tractable.learning.joint.markov.base import MarkovLearner
+from tractable.learning.joint.markov import MarkovLearner
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import learn_through_pieces
 from tractable.networks import Network, TooLargeError, compile_network

@@ -13,8 +13,7 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats, Ints
 from tractable.base.progress import State
 from tractable.data import Table
-from tractable.learning.joint.bayesian.kernels import Codes
-from tractable.learning.joint.bayesian.rows import coded_rows
+from tractable.learning.joint.bayesian.rows import Codes, coded_rows
 from tractable.learning.joint.bayesian.trees import Leaf, Split, tree_factor
 from tractable.learning.statistics.conditionals import pseudo_counts
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING

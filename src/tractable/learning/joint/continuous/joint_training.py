@@ -22,14 +22,13 @@ import numpy as np
 from tractable.base.arrays import AnyArray, Floats
 from tractable.base.processes import side_by_side
 from tractable.base.progress import Key, Stopped, Watch
-from tractable.learning.joint.continuous.components import Components
+from tractable.learning.joint.continuous.components import Components, mean_score, row_logs, shares
 from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import unit_factors
-from tractable.learning.joint.continuous.likelihood import mean_score, row_logs, shares
 from tractable.learning.joint.continuous.rows import TreeRows
 from tractable.learning.joint.continuous.training import Strength, Trained, TrainingData
 from tractable.learning.joint.continuous.trees import Trees
-from tractable.learning.parameters.mini_batches import mini_batches
+from tractable.learning.parameters.online_em import mini_batches
 from tractable.learning.statistics.stack_weights import fit_weights
 
 POINT_STEP, WEIGHT_STEP = 0.02, 0.05

@@ -18,12 +18,11 @@ from tractable.circuit import Graph
 from tractable.data import Table, collapse
 from tractable.learning.joint.continuous.circuit import mixture_circuit
 from tractable.learning.joint.continuous.course import Schedule
+from tractable.learning.joint.continuous.decoder import tree_outputs
 from tractable.learning.joint.continuous.joint_training import ComponentTrainer, best_members, mixed_trees
 from tractable.learning.joint.continuous.networks import Choice, NetworkTraining, strengths_for
-from tractable.learning.joint.continuous.rows import tree_rows
+from tractable.learning.joint.continuous.rows import frequent_first, tree_rows
 from tractable.learning.joint.continuous.shape import tree_shape
-from tractable.learning.joint.continuous.start import tree_outputs
-from tractable.learning.joint.continuous.states import frequent_first
 from tractable.learning.joint.continuous.training import (
     STRENGTHS,
     Trainer,

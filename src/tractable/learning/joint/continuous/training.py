@@ -9,14 +9,13 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.progress import Stopped, Watch
-from tractable.learning.joint.continuous.components import latent_points
+from tractable.learning.joint.continuous.components import latent_points, plain_score, shares
 from tractable.learning.joint.continuous.course import COURSE, Course, Schedule, Speed
 from tractable.learning.joint.continuous.decoder import Decoder, initial_decoder, unit_factors
-from tractable.learning.joint.continuous.likelihood import plain_score, shares
 from tractable.learning.joint.continuous.rows import TreeRows
 from tractable.learning.joint.continuous.shape import TreeShape
 from tractable.learning.joint.continuous.trees import Trees
-from tractable.learning.parameters.mini_batches import mini_batches
+from tractable.learning.parameters.online_em import mini_batches
 
 MANY_ROWS = 12_000
 STEP_SIZE = 3e-3

@@ -15,8 +15,7 @@ from tractable.circuit.assemble import Edges, assemble, concatenate_edges
 from tractable.circuit.leaves import Indicator, state_family
 from tractable.data import Schema
 from tractable.learning.joint.cutset.kernels import fill_edges, number_nodes
-from tractable.learning.joint.cutset.network import CutsetTree
-from tractable.learning.joint.cutset.tree import LeafTree, TreeShape
+from tractable.learning.joint.cutset.network import CutsetTree, LeafTree, TreeShape
 
 
 class _Leaves(NamedTuple):

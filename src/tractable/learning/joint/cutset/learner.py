@@ -15,14 +15,13 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_forms
+from tractable.circuit.codec import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.cutset.circuit import cutset_circuit
-from tractable.learning.joint.cutset.growth import Growth
 from tractable.learning.joint.cutset.mixtures import Kind
 from tractable.learning.joint.cutset.rows import count_rows, hold_out
 from tractable.learning.joint.cutset.search import Options, Search
-from tractable.learning.joint.cutset.splits import Score, Splitting
+from tractable.learning.joint.cutset.splits import Growth, Score, Splitting
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.pieces import view_pieces
 

@@ -9,9 +9,9 @@ from joblib import Parallel, delayed
 
 from tractable.base.arrays import Floats, Int32s
 from tractable.base.progress import Watch
-from tractable.learning.joint.cutset.growth import Growth, grow_network
 from tractable.learning.joint.cutset.network import CutsetTree
 from tractable.learning.joint.cutset.rows import CountedRows
+from tractable.learning.joint.cutset.splits import Growth, grow_network
 
 Kind = Literal["random", "extremely-random", "bagged", "boosted"]
 

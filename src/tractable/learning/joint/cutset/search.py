@@ -9,7 +9,6 @@ import numpy as np
 from tractable.base.arrays import Ints
 from tractable.base.progress import InnerWatch, Key, Watch
 from tractable.learning.joint.cutset.circuit import count_edges, count_tree_edges
-from tractable.learning.joint.cutset.growth import Growth
 from tractable.learning.joint.cutset.mixtures import (
     CutsetMixture,
     Kind,
@@ -19,9 +18,9 @@ from tractable.learning.joint.cutset.mixtures import (
     iterate_em,
     mix_evenly,
 )
-from tractable.learning.joint.cutset.network import CutsetTree, prune
+from tractable.learning.joint.cutset.network import CutsetTree, prune, spanning_tree
 from tractable.learning.joint.cutset.rows import CountedRows, HeldOutRows
-from tractable.learning.joint.cutset.tree import spanning_tree
+from tractable.learning.joint.cutset.splits import Growth
 
 SCORE = Key(__name__, "score", float)
 

@@ -13,7 +13,7 @@ from tractable.circuit import Builder, Graph
 from tractable.circuit.leaves import Gaussian, NegativeBinomial
 from tractable.circuit.leaves.poisson import MAX_LOG_RATE
 from tractable.data import Schema, Table
-from tractable.data.caution import caution
+from tractable.data.problems import caution
 from tractable.learning.joint.gaussian_mixture.background import state_leaves
 from tractable.learning.joint.gaussian_mixture.map_fits import centre_and_scale
 from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member

@@ -20,9 +20,8 @@ from tractable.learning.joint.gaussian_mixture.em import (
     start_from,
     widen_counts,
 )
-from tractable.learning.joint.gaussian_mixture.rows import MixedRows
-from tractable.learning.joint.gaussian_mixture.views import View
-from tractable.learning.statistics.k_means import k_means
+from tractable.learning.joint.gaussian_mixture.rows import MixedRows, View
+from tractable.learning.statistics.clustering import k_means
 
 
 class Candidate(NamedTuple):

@@ -1,13 +1,22 @@
 """The rows of a table as matrices: numbers, one-hot states and counts."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import gammaln
 
 from tractable.base.arrays import Bools, Floats, Ints
+from tractable.circuit.leaves.maps import MAPS
+from tractable.circuit.leaves.multivariate.normal import square_roots
 from tractable.data import Schema, Table
+from tractable.learning.joint.gaussian_mixture.map_fits import (
+    centre_and_scale,
+    fit_piecewise,
+    fit_yeo_johnson,
+    number_of_knots,
+)
+from tractable.learning.joint.gaussian_mixture.sums import Gaussians
 
 
 class ColumnGroups(NamedTuple):
@@ -71,3 +80,79 @@ def mixed_rows(table: Table) -> MixedRows:
         groups, table.row_weights, values[:, groups.numbers], seen[:, groups.numbers], indicators,
         counts, seen[:, groups.counts].astype(np.float64), gammaln(counts + 1).sum(axis=1),
     )  # fmt: skip
+
+
+# ---- a transformation of the numeric columns: a monotone map of each column, and standardisation --------
+
+
+MapName: TypeAlias = Literal["identity", "yeo-johnson", "piecewise-linear"]
+SMALLEST = 1e-300  # stands for zero where there is a logarithm
+HALF_UNIT = 0.5  # the least sd, given all other columns, of a column of whole numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """The map of each column, and the mean and standard deviation of its images."""
+
+    name: MapName
+    params: Floats  # (numbers, width)
+    centre: Floats  # (numbers,)
+    scale: Floats  # (numbers,)
+    unit_floor: Floats  # (numbers,) least variances of standardised images; zero for numbers with a density
+
+    def images(self, rows: MixedRows) -> tuple[Floats, Floats]:
+        """Standardised images (rows, numbers), zero for missing cells, and log-slopes (rows,)."""
+        kind = MAPS[self.name]
+        z = np.zeros_like(rows.numbers)
+        slope = np.zeros(len(rows))
+        for j in range(z.shape[1]):
+            x, seen = rows.numbers[:, j], rows.seen[:, j]
+            if self.unit_floor[j] > 0:  # a whole number stands for the cell around it
+                raw, half = kind.cell(self.params[j], x)
+                log_slope = np.log(np.maximum(2 * half, SMALLEST))
+            else:
+                raw, log_slope = kind.forward(self.params[j], x), kind.log_slope(self.params[j], x)
+            z[:, j] = np.where(seen, raw / self.scale[j] - self.centre[j] / self.scale[j], 0.0)
+            slope += np.where(seen, log_slope - np.log(self.scale[j]), 0.0)
+        return z, slope
+
+    def leaf_params(self, gaussians: Gaussians) -> Floats:
+        """The parameters of joint leaves: mean and Cholesky factor of the images, then the maps' parameters.
+
+        Shape (components, width).
+        """
+        count, columns = gaussians.mean.shape
+        mean = gaussians.mean * self.scale + self.centre
+        root = square_roots(gaussians.covariance) * self.scale[:, None]
+        lower = root[:, *np.tril_indices(columns)]
+        maps = np.broadcast_to(self.params.ravel(), (count, self.params.size))
+        return np.concatenate([mean, lower, maps], axis=1)
+
+    @property
+    def family(self) -> str:
+        """The name of the family of its joint leaves."""
+        return "multivariate-gaussian" + ("" if self.name == "identity" else f"-{self.name}")
+
+
+def fit_view(name: MapName, rows: MixedRows, is_whole: Floats) -> View:
+    """Maps of all columns, fitted to the rows. `is_whole` is one for columns of whole numbers, (numbers,)."""
+    knots = number_of_knots(float(rows.weights.sum()))
+    params, centres, scales, floors = [], [], [], []
+    for j, whole in enumerate(is_whole.tolist()):
+        seen = rows.seen[:, j] & (rows.weights > 0)
+        x, weight = rows.numbers[seen, j], rows.weights[seen]
+        line = _fit_map(name, x, weight, knots)
+        centre, scale = centre_and_scale(MAPS[name].forward(line, x), weight)
+        steepness = np.exp(MAPS[name].log_slope(line, x)).mean() if x.size else 1.0
+        params.append(line)
+        centres.append(centre)
+        scales.append(scale)
+        floors.append(whole * (HALF_UNIT * steepness / scale) ** 2)
+    table = np.array(params) if params else np.zeros((0, 0))
+    return View(name, table, np.array(centres), np.array(scales), np.array(floors))
+
+
+def _fit_map(name: MapName, x: Floats, weight: Floats, knots: int) -> Floats:
+    if name == "yeo-johnson":
+        return fit_yeo_johnson(x, weight)
+    return fit_piecewise(x, weight, knots) if name == "piecewise-linear" else np.zeros(0)

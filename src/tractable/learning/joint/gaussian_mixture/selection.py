@@ -23,8 +23,7 @@ from tractable.learning.joint.gaussian_mixture.members import (
     fit_member,
     viewed,
 )
-from tractable.learning.joint.gaussian_mixture.rows import MixedRows
-from tractable.learning.joint.gaussian_mixture.views import MapName, View, fit_view
+from tractable.learning.joint.gaussian_mixture.rows import MapName, MixedRows, View, fit_view
 from tractable.learning.statistics.held_out import disjoint_shares
 
 FIT = Key(__name__, "fit", MixtureFit)

@@ -12,14 +12,13 @@ from tractable.base.progress import Key, Watch
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.background import Background, fit_background
 from tractable.learning.joint.gaussian_mixture.members import EMSettings, Member, refit_member
-from tractable.learning.joint.gaussian_mixture.rows import MixedRows, mixed_rows
+from tractable.learning.joint.gaussian_mixture.rows import MapName, MixedRows, fit_view, mixed_rows
 from tractable.learning.joint.gaussian_mixture.selection import (
     Chosen,
     choose,
     make_fold,
     split_rows,
 )
-from tractable.learning.joint.gaussian_mixture.views import MapName, fit_view
 from tractable.learning.statistics.stack_weights import fit_weights
 
 CHOSEN, REFITTED = Key(__name__, "chosen", Chosen), Key(__name__, "refitted", Member)

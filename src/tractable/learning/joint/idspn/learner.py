@@ -12,13 +12,12 @@ import numpy as np
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_forms
+from tractable.circuit.codec import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings
 from tractable.learning.joint.idspn.leaves import has_numbers, prefers_gaussians
-from tractable.learning.joint.markov.acmn import ACMNLearner
-from tractable.learning.joint.markov.eacmn import EACMNLearner
+from tractable.learning.joint.markov import ACMNLearner, EACMNLearner
 from tractable.learning.learner import Learned, Learner, PoolingLearner
 from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP

@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.base.progress import Key, Watch
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_forms
+from tractable.circuit.codec import graph_forms
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.learner import Learner

@@ -12,9 +12,9 @@ from tractable.base.progress import Watch
 from tractable.circuit import Builder, Graph
 from tractable.data import collapse
 from tractable.learning.joint.region_graph.regions import Partition, Region, RegionGraph
+from tractable.learning.statistics.clustering import k_means
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.estimates import estimates, product_nodes, smoothed_sums
-from tractable.learning.statistics.k_means import k_means
 from tractable.learning.statistics.number_matrix import NumberMatrix, standardised
 
 MOST_NUMBERS = 6  # principal components by which a patch takes part in the clusters of larger regions

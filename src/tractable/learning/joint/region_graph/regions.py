@@ -16,7 +16,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.data import Grid
-from tractable.learning.statistics.k_means import k_means
+from tractable.learning.statistics.clustering import k_means
 from tractable.learning.statistics.number_matrix import NumberMatrix, standardised
 
 Region: TypeAlias = frozenset[int]  # the numbers of its patches

@@ -10,7 +10,7 @@ import numpy as np
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import OneOf, setting
 from tractable.circuit import Graph
-from tractable.circuit.states import graph_forms
+from tractable.circuit.codec import graph_forms
 from tractable.data import Schema, Table
 from tractable.learning.joint.completion import complete, distinct_rows
 from tractable.learning.joint.selective.freeze import freeze

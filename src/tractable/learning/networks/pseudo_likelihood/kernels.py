@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Int32s, Ints
 from tractable.base.compiled import njit
-from tractable.networks.literals import Literals
+from tractable.networks.features import Literals
 
 
 class Cells(NamedTuple):

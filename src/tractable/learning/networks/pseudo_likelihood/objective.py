@@ -18,8 +18,8 @@ from tractable.learning.networks.pseudo_likelihood.kernels import (
     pseudo_likelihood,
 )
 from tractable.networks import FeatureFactor
+from tractable.networks.features import Literals, literals_of
 from tractable.networks.flat import flat_features
-from tractable.networks.literals import Literals, literals_of
 
 PARTS = 8  # of the rows, summed apart: the same sums whatever the number of threads
 

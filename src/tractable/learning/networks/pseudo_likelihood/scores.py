@@ -10,8 +10,7 @@ from tractable.data import Table, collapse
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.weights import log_weights
 from tractable.networks import Network
-from tractable.networks.as_features import feature_factors
-from tractable.networks.literals import IMPOSSIBLE
+from tractable.networks.features import IMPOSSIBLE, feature_factors
 
 
 def mean_log_pseudo_likelihood(network: Network, table: Table) -> float:

@@ -1,9 +1,7 @@
-"""Circuits as pictures (`.svg`), drawn here: no other program is needed.
+"""Circuits as pictures: `.svg` drawn here, Graphviz text (`.dot`), and pixels (`.png`)."""
 
-A small circuit is drawn node by node, in layers with the root on top. A large one would be a black spot, so
-its picture shows how many sums, products and leaves there are at each height above the leaves.
-"""
-
+import struct
+import zlib
 from collections.abc import Iterable, Iterator
 from html import escape
 from math import exp
@@ -11,12 +9,89 @@ from pathlib import Path
 
 import numpy as np
 
-from tractable.base.arrays import Floats, Ints
-from tractable.circuit.graph import LEAF, SUM, Graph
+from tractable.base.arrays import Bytes, Floats, Ints
+from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.kernels import heights
-from tractable.formats.atomic import write_text
+from tractable.formats.atomic import write_bytes, write_text
 from tractable.formats.document import Document
-from tractable.formats.labels import node_labels
+
+# ---- short words for the nodes of a picture -------------------------------------------------------------
+
+
+LONGEST = 28
+
+
+def node_labels(graph: Graph) -> list[str]:
+    """A label for every node: what a leaf says of its column, or the sign of a sum or product."""
+    labels = ["" if kind == LEAF else "×" if kind == PRODUCT else "+" for kind in graph.kind.tolist()]
+    for block in graph.blocks:
+        for node, words in zip(block.node.tolist(), block.describe(graph.schema), strict=True):
+            labels[node] = shorten(words)
+    return labels
+
+
+def shorten(text: str) -> str:
+    """The text on one line, cut where it is too long for a picture."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+# ---- circuits as Graphviz text (`.dot`) -----------------------------------------------------------------
+
+
+def write_dot(document: Document, path: Path) -> None:
+    """Save a circuit as a graph that Graphviz draws."""
+    write_text(path, "\n".join(_lines(document.graph)) + "\n")
+
+
+def _lines(graph: Graph) -> Iterator[str]:
+    yield "digraph circuit {"
+    yield '  node [fontname="sans-serif"]; edge [arrowsize=0.6, fontsize=9, fontname="sans-serif"];'
+    for node, (label, kind) in enumerate(zip(node_labels(graph), graph.kind.tolist(), strict=True)):
+        yield f"  n{node} [label={_quote(label)}, shape={'box' if kind == LEAF else 'circle'}];"
+    parents, children = graph.parent.tolist(), graph.child.tolist()
+    for parent, child, weight in zip(parents, children, graph.log_weight.tolist(), strict=True):
+        label = f' [label="{exp(min(weight, 700)):.3g}"]' if graph.kind[parent] == SUM and weight else ""
+        yield f"  n{parent} -> n{child}{label};"
+    yield "}"
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+# ---- pictures of pixels as `.png` files; the standard library has all that this takes -------------------
+
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+EIGHT_BITS, PIXEL_COLOURS = 8, 2  # of each of red, green and blue
+
+
+def write_png(path: Path, pixels: Bytes) -> None:
+    """Save a picture, (height, width, 3) bytes of red, green and blue."""
+    write_bytes(path, png_bytes(pixels))
+
+
+def png_bytes(pixels: Bytes) -> bytes:
+    """The content of a .png file."""
+    height, width, _ = pixels.shape
+    lines = np.zeros((height, 1 + 3 * width), dtype=np.uint8)  # each begins with its filter, which is none
+    lines[:, 1:] = pixels.reshape(height, -1)
+    header = struct.pack(">IIBBBBB", width, height, EIGHT_BITS, PIXEL_COLOURS, 0, 0, 0)
+    parts = (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")
+    return SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+# ---- circuits as pictures (`.svg`), drawn here: no other program is needed ------------------------------
+#
+# A small circuit is drawn node by node, in layers with the root on top. A large one would be a black
+# spot, so its picture shows how many sums, products and leaves there are at each height above the leaves.
+
 
 MOST_NODES = 200  # drawn one by one
 MOST_BARS = 40

@@ -1,1 +1,0 @@
-"""Markov networks that are learned together with their circuits."""

@@ -1,1 +1,0 @@
-"""Mixtures of products and of trees."""

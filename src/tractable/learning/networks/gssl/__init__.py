@@ -1,1 +1,0 @@
-"""Markov networks of randomly generated conjunctions (GSSL)."""

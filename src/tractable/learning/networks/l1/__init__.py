@@ -1,1 +1,0 @@
-"""Pairwise Markov networks by one L1-regularised logistic regression a column."""
