@@ -42,7 +42,7 @@ def test_models_are_saved_and_converted(tmp_path: Path, monkeypatch: pytest.Monk
     circuit.save("m.edges")
     assert run(["convert", "m.tract", "other.edges"]) == 0
     assert Path("other.edges").read_text() == Path("m.edges").read_text()
-    with pytest.raises(ValueError, match=r"m.edges: a .edges file can be written, not read"):
+    with pytest.raises(ValueError, match=r"m.edges: a .edges file can be written but not read"):
         tr.load("m.edges")
 
 
