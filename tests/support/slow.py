@@ -28,7 +28,11 @@ SLOW_TESTS = {
     ],
     "cli/test_bench.py": [
         "test_a_network_is_measured_by_its_pseudo_likelihood_and_its_sampled_answers",
+        "test_a_sampled_answer_is_the_mean_over_cells_of_exact_conditionals_where_one_is_free",
         "test_peak_memory_counts_what_was_held_and_given_back",
+    ],
+    "cli/test_cli.py": [
+        "test_every_learner_can_be_called",
     ],
     "cli/test_cli_places.py": [
         "test_no_command_writes_over_what_is_no_file",
@@ -55,7 +59,11 @@ SLOW_TESTS = {
         "test_iris_is_classified_well",
         "test_scikit_learn_finds_no_fault",
     ],
+    "estimators/test_faces_of_models.py": [
+        "test_tuning_bagging_and_networks_leave_columns_out",
+    ],
     "formats/test_files_kept.py": [
+        "test_a_full_disk_at_the_end_of_learning_loses_no_model",
         "test_a_limit_on_file_sizes_is_told_in_one_line",
         "test_a_whole_process_on_such_a_terminal_prints_an_answer_and_a_mistake",
         "test_an_answer_that_does_not_fit_the_disk_is_told_in_one_line",
@@ -86,6 +94,9 @@ SLOW_TESTS = {
     ],
     "house/test_one_line_format.py": [
         "test_the_contract_tests_pick_it_up",
+    ],
+    "house/test_one_line_leaf.py": [
+        "test_the_contract_tests_of_families_pick_it_up",
     ],
     "house/test_one_line_learner.py": [
         "test_the_contract_tests_pick_it_up",
@@ -128,8 +139,15 @@ SLOW_TESTS = {
     "learning/growing/test_growing_estimates.py": [
         "test_estimates_are_close_to_what_splits_cost",
     ],
+    "learning/joint/test_bayesian_network.py": [
+        "test_a_network_too_large_to_compile_is_cut_to_its_first_splits_and_stays_whole_beside",
+    ],
     "learning/joint/test_continuous_mixture.py": [
         "test_a_continuous_cause_is_learned_better_than_by_classes_or_trees",
+        "test_the_gradient_of_outputs_is_that_of_differences",
+    ],
+    "learning/joint/test_nasty_tables.py": [
+        "test_every_training_row_is_possible_given_its_inputs",
     ],
     "learning/joint/test_selective.py": [
         "test_every_small_tree_can_be_reached_from_every_other",
@@ -142,5 +160,14 @@ SLOW_TESTS = {
     ],
     "learning/tuning/test_tuning.py": [
         "test_the_death_of_a_process_ends_the_search",
+    ],
+    "networks/test_golden.py": [
+        "test_a_network_agrees_with_exact_inference",
+    ],
+    "queries/test_queries_mpe.py": [
+        "test_some_columns_are_completed_and_the_others_summed_out",
+    ],
+    "queries/test_queries_single.py": [
+        "test_the_network_answers_as_enumeration_does",
     ],
 }
