@@ -1,4 +1,4 @@
-"""The model: a graph of sums, products and leaves, its properties, and transforms of graphs."""
+"""Circuits: graphs of sums, products and leaves, their properties, and transformations of graphs."""
 
 from tractable.circuit.blocks import Block, ConstantBlock, FactorBlock, GateBlock, JointBlock, LeafBlock
 from tractable.circuit.builder import Builder

@@ -1,4 +1,4 @@
-"""A graph from loose parts: edges in any order, leaves in several blocks, nodes that nothing leads to."""
+"""Assembly of a graph from edges in any order, several blocks of leaves, and unreachable nodes."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace

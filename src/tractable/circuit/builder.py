@@ -1,4 +1,4 @@
-"""The form of a circuit while it grows."""
+"""Construction of circuits."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from tractable.data.schema import Schema
 
 
 class Builder:
-    """Collects nodes, children before parents; each method returns the number of the node that it made."""
+    """Collects nodes with children before parents; each method returns the number of the new node."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema

@@ -1,4 +1,4 @@
-"""What must hold of every graph, checked once when it is made."""
+"""Validation of graphs, once when they are created."""
 
 import numpy as np
 

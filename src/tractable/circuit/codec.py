@@ -1,4 +1,4 @@
-"""Circuits as plain facts and named arrays, and back: what files and checkpoints hold.
+"""Conversion of circuits to plain metadata and named arrays, and back.
 
 The facts name the kind of each block of leaves, by the sections of the arrays. A mixture of components of one
 shape has its shape stored once, and the members of a mixture of circuits are stored one by one.

@@ -1,4 +1,4 @@
-"""Several circuits as one."""
+"""Combination of several circuits into one."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Sum-product networks as arithmetic circuits.
+"""Conversion of sum-product networks to arithmetic circuits.
 
 An arithmetic circuit has its parameters as constants and its leaves are indicators; a sum-product network has
 them as weights, and its leaves are distributions.

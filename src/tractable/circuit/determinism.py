@@ -36,7 +36,7 @@ FIRST_TRIED = 1_000  # sums
 
 
 class Meeting(NamedTuple):
-    """A sum with two children that may both be above zero; they are -1 when there were too many to try."""
+    """A sum with two children that may both be non-zero; they are -1 if there were too many to compare."""
 
     node: int
     first: int

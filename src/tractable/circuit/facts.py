@@ -1,4 +1,4 @@
-"""Facts that are computed once for a graph, or known when it is made, and kept with it."""
+"""Facts that are computed once for a graph, or known when it is created, and cached with it."""
 
 from collections.abc import Callable
 from functools import wraps

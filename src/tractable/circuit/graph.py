@@ -18,7 +18,7 @@ LEAF, PRODUCT, SUM = 0, 1, 2  # the kinds of nodes, everywhere
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The shape that all components of a mixture have: node t of component k is `first[t] + step[t] * k`.
+    """The common structure of the components of a mixture: node t of component k is `first[t] + step[t] * k`.
 
     A node that all components share has the step zero.
     """
@@ -29,7 +29,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """The circuits of a mixture, whose nodes are numbered one circuit after the other."""
+    """The circuits of a mixture, whose nodes are numbered consecutively."""
 
     end: Ints  # (members,) the first node after those of each
     mixtures: tuple["Shape | Members | None", ...]  # what each is a mixture of, by its own node numbers

@@ -1,4 +1,4 @@
-"""Properties of a circuit: computed once, kept with it, and explained where one is missing."""
+"""Properties of a circuit, computed once and cached, with the reasons for those that do not hold."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which nodes a root reaches."""
+"""The nodes that are reachable from a root."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Which columns lie below which nodes, 64 columns at a time.
+"""Scopes of nodes, for 64 columns at a time.
 
 A circuit of millions of nodes over thousands of columns would need gigabytes as a matrix; one word a node is
 enough for every question here, asked again for each 64 columns.

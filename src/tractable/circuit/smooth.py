@@ -1,4 +1,4 @@
-"""Makes a circuit smooth: the children of every sum get the same columns."""
+"""Smoothing of circuits: the children of every sum get equal scopes."""
 
 from typing import NamedTuple
 

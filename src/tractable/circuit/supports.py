@@ -1,4 +1,4 @@
-"""At which states a node may be above zero, packed into words: the ground of determinism.
+"""The supports of nodes as bit sets, on which the analysis of determinism is based.
 
 Each categorical column has a field of as many bits as it has states; fields are packed into 64-bit words,
 and a column of more than 64 states has several words to itself. A node's field holds the states of that

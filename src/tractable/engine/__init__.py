@@ -1,4 +1,4 @@
-"""Compiled sweeps over a circuit: up, down, largest terms, draws. Their values are not normalised."""
+"""Compiled sweeps over a circuit: upward, downward, maximum and sampling. Values are not normalised."""
 
 from tractable.engine.draw import completions, samples
 from tractable.engine.inputs import Regions

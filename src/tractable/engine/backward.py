@@ -1,4 +1,4 @@
-"""The edges of a program by their lower ends: for every operation, the operations that read it.
+"""The edges of a program by child: for every operation, the operations that read it.
 
 On the way down an operation collects its flow from the operations above it, one read for an edge as on the
 way up. It also needs its own value, and the values of a whole large circuit do not stay in the cache. So the

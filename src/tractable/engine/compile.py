@@ -1,4 +1,4 @@
-"""Compiles a circuit to a program, once for each circuit."""
+"""Compilation of a circuit to a program, once for each circuit."""
 
 import numpy as np
 

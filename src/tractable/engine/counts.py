@@ -1,4 +1,4 @@
-"""The downward sweep of parameter learning: expected counts of rows at every edge and every state.
+"""The downward sweep of parameter learning: expected counts of edges and states.
 
 See down.py for what a flow is. Here the flow of the root is the weight of the row, and flows are summed over
 the rows: the expected count of an edge of a sum, or of a state of a leaf. Of leaves over numeric columns the
@@ -30,7 +30,7 @@ from tractable.engine.up import Inputs, Span, Tile, sweep_up
 
 
 class Tally(NamedTuple):
-    """Expected counts of rows, added up over tiles."""
+    """Expected counts of rows, accumulated over tiles."""
 
     edge: Floats  # (edges from sums,) in the order of `Backward`
     leaf_edge: Floats  # (leaf edges, 3) at state 0, at state 1, and where the cell is missing

@@ -1,4 +1,4 @@
-"""The downward sweep over one tile: how much of each row flows through every operation.
+"""The downward sweep over a tile: the flow of each row through every operation.
 
 The flow of an operation is the probability, given the row, that an induced tree drawn from the circuit uses
 it: one at the root, passed on whole by a product, divided by a sum as its terms are. It is the derivative of
@@ -46,7 +46,7 @@ class Shares(NamedTuple):
 
 
 class Downward(NamedTuple):
-    """What the downward sweep needs of a program and its inputs: each array of a call takes a little time."""
+    """The parts of a program and its inputs that the downward sweep reads."""
 
     kind: Bytes  # (ops,)
     slot: UInt32s  # (ops,) where the flow lies

@@ -1,4 +1,4 @@
-"""Completions of rows: drawn in proportion to their probability, or traced along the best choices."""
+"""Completion of rows by sampling or by following maximum terms."""
 
 from functools import partial
 

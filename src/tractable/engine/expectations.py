@@ -1,4 +1,4 @@
-"""Expected counts of rows at every edge and every leaf, for EM and gradients."""
+"""Expected counts of rows at edges and leaves, for EM and gradients."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -21,7 +21,7 @@ Regions = Mapping[int, Region]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A compiled circuit that is ready to be evaluated for rows, all under the same regions.
+    """A compiled circuit prepared for evaluating rows under common regions.
 
     A leaf whose cell is missing is summed over the region of its column; over a column among `best` it takes
     its largest value instead.

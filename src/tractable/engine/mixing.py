@@ -1,4 +1,4 @@
-"""Mean and spread of a mixture whose components arrive one after the other, row by row.
+"""Mean and standard deviation of a mixture, accumulated component by component.
 
 With each component the mean makes a step from where the heavier part lies: a far component of hardly any
 weight takes no digits from a mean near zero, whichever comes first. What rounding takes from the mean is kept

@@ -1,4 +1,4 @@
-"""Log-values of circuits, in the fastest way that there is for each.
+"""Log-values of circuits by the fastest available method.
 
 A large mixture of components of one shape is evaluated for all components at the same time, also as a member
 of a mixture of several circuits; all other circuits, and all other questions, go the way of `sweep.py`.

@@ -1,4 +1,4 @@
-"""What stands at the bottom of a circuit: blocks of leaves, one file for each kind.
+"""Blocks of leaves, with one file for each kind.
 
 Everything that a circuit, the engine or a file does with leaves is an operation of `Block`.
 """

@@ -1,4 +1,4 @@
-"""The interface of every block of leaves: what a circuit, an engine or a file may ask of it."""
+"""The interface of blocks of leaves to circuits, the engine and files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -17,7 +17,7 @@ Layout = Mapping[str, tuple[Any, int]]  # the type and the number of dimensions 
 
 
 class LeafNumbers(NamedTuple):
-    """Which leaves have become mere numbers, and the logarithm of each; inner nodes are not known yet."""
+    """The leaves that have become constants, and their logarithms."""
 
     log_value: Floats  # (nodes,) of a leaf that is not known, the factor that it has gained
     known: Bools  # (nodes,)
@@ -32,7 +32,7 @@ class LeafCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingCells:
-    """How missing cells count: summed over the regions of their columns, or at their best values."""
+    """The treatment of missing cells: summed out within regions, or at their best values."""
 
     regions: Mapping[int, Region] = field(default_factory=dict)
     best: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""Leaves that are numbers: the parameters of an arithmetic circuit."""
+"""Constant leaves, which are the parameters of an arithmetic circuit."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from tractable.data.schema import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantBlock(Block):
-    """Leaves that have the same value for every row."""
+    """Leaves with a constant value."""
 
     section: ClassVar[str] = "leaf"
     layout: ClassVar[Layout] = LEAF_LAYOUT

@@ -1,4 +1,4 @@
-"""Leaves that are outputs of a network, which computes them from several inputs of a row."""
+"""Leaves that are outputs of a network over several inputs."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from tractable.data.schema import Schema
 
 
 class Network(Protocol):
-    """Numbers above zero from the inputs of a row: a `Committee` of perceptrons, or what is like one."""
+    """The interface of networks with positive outputs, such as a `Committee` of perceptrons."""
 
     kind: ClassVar[str]  # what it is called in messages
 
@@ -47,7 +47,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkBlock(Block):
-    """Outputs of one network, each above zero. They stand over no random variable."""
+    """Outputs of one network, which are positive and are not distributions."""
 
     section: ClassVar[str] = "leaf"
     layout: ClassVar[Layout] = LEAF_LAYOUT

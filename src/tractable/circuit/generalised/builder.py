@@ -1,4 +1,4 @@
-"""A generalised circuit while it grows."""
+"""Construction of generalised circuits."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ from tractable.data.schema import Schema
 
 
 class GeneralisedBuilder:
-    """Nodes in the order in which they are made; each method answers with the number of a node."""
+    """Nodes in order of creation; each method returns the number of a node."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema

@@ -1,4 +1,4 @@
-"""Sums over whole numbers within limits, weighted by how probable a Poisson leaf takes them to be."""
+"""Sums over whole numbers within limits, weighted by the probabilities of a Poisson leaf."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The dispersion of counts: its maximum-likelihood estimate, and whether rows have any to speak of.
+"""The maximum likelihood estimate of the dispersion of counts, and its significance.
 
 A negative binomial count of mean m and dispersion r has the variance m + m^2 / r. Its excess, 1 / r, is zero
 for a Poisson count, and it is what smoothing averages: a pseudo-count has the excess within all groups
@@ -23,7 +23,7 @@ STEPS = 100  # at most, to find a dispersion
 
 
 class CountGroups(NamedTuple):
-    """The distinct counts of a column, and how much they weigh in each group of rows."""
+    """The distinct counts of a column, and their weights in each group of rows."""
 
     value: Floats  # (values,) ascending
     weight: Floats  # (groups, values)

@@ -1,4 +1,4 @@
-"""Factors of one cell: numbers that a product is multiplied by, and no distributions of the column."""
+"""Factors of single cells, which multiply a product and are not distributions of the column."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, final

@@ -1,4 +1,4 @@
-"""Softmax regressions on a row of inputs: the probabilities of a few outcomes that depend on the inputs.
+"""Softmax regressions of outcomes on a row of inputs.
 
 A leaf of a circuit that is the probability of one outcome is called a gate. Below a sum, gates are its
 weights for each row; multiplied with the indicators of a target's states, they are a distribution of it.
@@ -17,7 +17,7 @@ LARGEST_WEIGHT = 1e8  # of a feature in its units; scores beyond that have lost 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InputFeatures:
-    """What regressions see of a row: states of inputs as zeros and ones, and numbers, shifted and scaled."""
+    """The features of a row for regressions: one-hot states, and shifted and scaled numbers."""
 
     column: Ints  # (features,) the input that each feature is of
     state: Ints  # (features,) the state whose indicator it is; -1 for a number
@@ -79,7 +79,7 @@ def _standard(x: Floats, weights: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftmaxRegressions:
-    """Several regressions with equally many outcomes on the same features.
+    """Several regressions with equal numbers of outcomes on common features.
 
     The probability of an outcome is proportional to the exponential of its score, which is linear in the
     features. The score of the first outcome is zero.

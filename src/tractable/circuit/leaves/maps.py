@@ -1,4 +1,4 @@
-"""Monotone maps z = T(x) of one column, which bring its values nearer to a normal distribution.
+"""Monotone maps z = T(x) of a column that make its values more normal.
 
 A map has no state: its parameters are an array of shape (..., width), whose leading axes broadcast against
 those of the values. Every map is a smooth or broken line that ascends from minus to plus infinity, so that a
@@ -191,7 +191,7 @@ def _root(size: Floats, exponent: Floats) -> Floats:
 
 @final
 class PiecewiseLinearMap(MonotoneMap):
-    """Straight between knots, and straight on beyond the ends with the slopes there.
+    """Linear between knots, and linear extrapolation beyond the ends.
 
     The parameters are the knots' values in x, ascending, and then their images in z, ascending: two numbers
     a knot, and two knots at least.

@@ -1,4 +1,4 @@
-"""Means and standard deviations that keep their digits wherever the numbers lie and however large they are.
+"""Means and standard deviations without loss of precision for large numbers.
 
 A standard deviation is a double wherever the numbers are, unlike its square. And a mean far from zero has few
 digits of a small distance, so it is kept together with what its rounding takes away.
@@ -15,7 +15,7 @@ from tractable.circuit.leaves.intervals import NEGLIGIBLE, POINTS, SHARES
 
 
 class LeafMoments(NamedTuple):
-    """The mean of each leaf, its standard deviation, and what the mean lacks of the exact one."""
+    """The mean of each leaf, its standard deviation, and the rounding error of the mean."""
 
     mean: Floats  # (leaves,)
     sd: Floats  # (leaves,)

@@ -1,4 +1,4 @@
-"""Multilayer perceptrons over columns of a table, as plain arrays: nothing but numpy evaluates them."""
+"""Multilayer perceptrons over columns of a table as plain arrays, evaluated by numpy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ class Perceptron:
 
 @dataclass(frozen=True, eq=False)
 class Committee:
-    """Perceptrons over the same columns; an output is the geometric mean of theirs."""
+    """Perceptrons over common columns, whose outputs are averaged geometrically."""
 
     kind: ClassVar[str] = "committee"
     members: tuple[Perceptron, ...]

@@ -1,4 +1,4 @@
-"""What the pseudo-counts of a numeric leaf hold: the one rule by which numeric leaves are smoothed.
+"""The smoothing of numeric leaves by pseudo-rows.
 
 The pseudo-rows of a group lie at the group's own mean and spread as much as values do within all groups
 together, so that smoothing neither moves a group nor widens it, however far apart the groups are. Mean and

@@ -1,4 +1,4 @@
-"""The exponential on an interval, measured from its denser end: what pieces are reckoned with.
+"""The exponential density on an interval, measured from its denser end.
 
 `rate` is at least zero and `width` may be infinite; all functions are of arrays of the same shape. Where
 their product is tiny the exponential is as good as flat, and the formulas become series.

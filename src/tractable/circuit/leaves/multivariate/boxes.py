@@ -1,4 +1,4 @@
-"""Intervals of several jointly normal columns at once: weighted points that stand for what lies inside.
+"""Numerical integration over intervals of several jointly normal columns by weighted points.
 
 One interval, or two, are integrated by Gauss-Legendre rules that leave nothing but rounding. Three or more
 are integrated by Genz's method: one column after another is drawn within its interval given those before it,

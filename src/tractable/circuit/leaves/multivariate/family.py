@@ -1,4 +1,4 @@
-"""The family of multivariate Gaussian leaves: how their parameters lie in a line, and what they may be."""
+"""The family of multivariate Gaussian leaves: layout and validation of parameters."""
 
 from dataclasses import dataclass
 

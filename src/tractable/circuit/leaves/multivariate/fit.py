@@ -1,4 +1,4 @@
-"""Multivariate Gaussian leaves of maximum likelihood for weighted rows; the maps stay as they are."""
+"""Maximum likelihood fitting of multivariate Gaussian leaves with fixed maps."""
 
 from collections.abc import Sequence
 from dataclasses import replace

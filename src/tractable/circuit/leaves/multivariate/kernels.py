@@ -37,7 +37,7 @@ class Patterns(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays to work in."""
+    """Scratch arrays."""
 
     factor: Floats  # (columns, columns)
     score: Floats  # (columns, TILE)
@@ -240,7 +240,7 @@ def fill_gain(normals: Normals, leaf: int, order: Ints, size: int, column: int, 
 
 
 class Completed(NamedTuple):
-    """What is known of missing cells, to be filled in."""
+    """The conditional moments of missing cells, to be filled in."""
 
     mean: Floats  # (leaves, columns, rows)
     sd: Floats  # (leaves, columns, patterns)
