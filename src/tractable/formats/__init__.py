@@ -53,19 +53,19 @@ FORMATS: dict[str, Format] = {
         require_same_circuit,
         holds_gates=True,
     ),
-    ".ac": Format("Libra's arithmetic circuits", late("ac", "read_ac"), late("ac_writing", "write_ac")),
+    ".ac": Format("Libra's arithmetic circuits", late("ac", "read_ac"), late("ac", "write_ac")),
     ".spn": Format(
         "Libra's sum-product networks",
         late("spn", "read_spn"),
-        late("spn_writing", "write_spn"),
-        check_place=late("spn_writing", "require_own_folder"),
+        late("spn", "write_spn"),
+        check_place=late("spn", "require_own_folder"),
     ),
     ".bif": Format("Bayesian networks, Interchange Format", read=_read_network),
     ".uai": Format("networks of the UAI competitions", _read_network, _write_network, _compare_network),
     ".bn": Format("Libra's Bayesian networks", read=_read_network),
     ".mn": Format("Libra's Markov networks", _read_network, _write_network, _compare_network),
-    ".dot": Format("Graphviz", write=late("dot", "write_dot"), holds_gates=True, holds_networks=True),
-    ".svg": Format("a picture", write=late("svg", "write_svg"), holds_gates=True, holds_networks=True),
+    ".dot": Format("Graphviz", write=late("pictures", "write_dot"), holds_gates=True, holds_networks=True),
+    ".svg": Format("a picture", write=late("pictures", "write_svg"), holds_gates=True, holds_networks=True),
 }
 
 

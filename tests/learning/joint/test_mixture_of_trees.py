@@ -120,5 +120,5 @@ def test_missing_cells_are_learned_around() -> None:
 
 @pytest.mark.parametrize("components", [(), (0, 2)])
 def test_numbers_of_components_start_at_one(components: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="from 1 up"):
+    with pytest.raises(ValueError, match="at least 1"):
         MixtureOfTreesLearner(components=components)
