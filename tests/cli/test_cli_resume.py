@@ -136,8 +136,8 @@ def test_a_checkpoint_of_another_layout_is_refused_in_one_line(
     capsys.readouterr()
     assert run([*call, "--resume"]) == 2
     assert capsys.readouterr().err == (
-        "tractable: m.tract.checkpoint belongs to another call, with a layout of another version of this library:"
-        " repeat that call, or remove the file to start over\n"
+        "tractable: m.tract.checkpoint belongs to another call, with a layout of another version of this"
+        " library: repeat that call, or remove the file to start over\n"
     )
 
 
