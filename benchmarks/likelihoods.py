@@ -83,17 +83,9 @@ def estimator(learner: str) -> Any:
         names = {"daclearn": "DACLearn", "cacmn": "CACMN", "mctbn": "MCTBN"}
         named = {"conditional-spn": "ConditionalSPN", "conditional-mixture": "ConditionalMixture"}
         return getattr(tr, (names | named)[learner])
-    from importlib import import_module
+    from tractable.learning.joint import LEARNERS
 
-    for home in (
-        "tractable.learning.joint",
-        "tractable.learning.joint",
-    ):  # where the table is, now and before
-        try:
-            return getattr(tr, import_module(home).LEARNERS.estimator_of(learner))
-        except ModuleNotFoundError:
-            continue
-    raise SystemExit("the table of learners is nowhere")
+    return getattr(tr, LEARNERS.estimator_of(learner))
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> int:

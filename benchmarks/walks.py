@@ -37,7 +37,7 @@ def calls(folder: Path) -> dict[str, Callable[[], object]]:
         "valid.csv",
         "--budget",
         "90s",
-        "--cores",
+        "--jobs",
         "1",
         "-q",
         "--seed",
