@@ -85,7 +85,7 @@ def estimator(learner: str) -> Any:
         return getattr(tr, (names | named)[learner])
     from tractable.learning.joint import LEARNERS
 
-    return getattr(tr, LEARNERS.estimator_of(learner))
+    return getattr(tr, str(LEARNERS.estimator_of(learner)))
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> int:

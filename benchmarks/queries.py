@@ -31,7 +31,7 @@ from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.bayesian.network import BayesianNetworkLearner
 from tractable.learning.networks import NETWORK_LEARNERS
-from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
+from tractable.learning.networks.indicators import conditional_marginal_log_likelihood
 from tractable.networks import Network
 from tractable.networks.gibbs.sampler import GibbsSampler
 

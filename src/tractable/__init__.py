@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     )
     from tractable.estimators.anomaly import AnomalyScorer
     from tractable.estimators.classifier import TractableClassifier
-    from tractable.estimators.dspn_svd import DSPNSVD
+    from tractable.estimators.dspn_svd import DSPNSVD, HSICFeatures
     from tractable.estimators.generated import *  # noqa: F403 - the estimators of all registered learners
-    from tractable.estimators.hsic import HSICFeatures
     from tractable.estimators.imputer import TractableImputer
     from tractable.estimators.markov_network import MarkovNetwork
     from tractable.learning.training import fit_parameters
@@ -59,7 +58,7 @@ _HOME = {
     **dict.fromkeys(("MPE", "Circuit", "load", "mixture", "product"), "tractable.model"),
     "AnomalyScorer": "tractable.estimators.anomaly",
     "DSPNSVD": "tractable.estimators.dspn_svd",
-    "HSICFeatures": "tractable.estimators.hsic",
+    "HSICFeatures": "tractable.estimators.dspn_svd",
     "TractableClassifier": "tractable.estimators.classifier",
     "TractableImputer": "tractable.estimators.imputer",
     "MarkovNetwork": "tractable.estimators.markov_network",

@@ -31,7 +31,7 @@ from tractable.circuit.generalised import (
     two_target_example,
 )
 from tractable.circuit.generalised.graph import INDICATOR, INPUT, OPERATOR, PARAMETER, SUM
-from tractable.circuit.generalised.sweep import node_slopes, node_values
+from tractable.circuit.generalised.queries import node_slopes, node_values
 from tractable.circuit.leaves.perceptron import OPERATORS
 from tractable.data import Schema, Variable
 

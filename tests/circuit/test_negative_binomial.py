@@ -20,7 +20,7 @@ from tractable.data import Schema, Table, Variable
 from tractable.data.evidence import Interval
 from tractable.learning.joint import LEARNERS
 from tractable.learning.statistics.leaf_choice import disjoint_weights
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 
 NEGATIVE_BINOMIAL, POISSON = FAMILIES["negative-binomial"], FAMILIES["poisson"]
 COUNT = Variable("count", "count")

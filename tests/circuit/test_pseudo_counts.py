@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tractable.base.arrays import Floats
-from tractable.learning.joint.gaussian_mixture.pseudo_counts import SHARES, preferred_pseudo_counts
+from tractable.learning.joint.gaussian_mixture.em import SHARES, preferred_pseudo_counts
 
 EVEN = np.full(3, 1 / 3)
 

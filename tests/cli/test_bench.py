@@ -42,7 +42,7 @@ from tractable.cli.benchmark.significance import paired_p_value, verdict
 from tractable.data import Table, clinic, discrete_schema
 from tractable.learning.joint import LEARNERS
 from tractable.learning.networks import NETWORK_LEARNERS
-from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
+from tractable.learning.networks.indicators import conditional_marginal_log_likelihood
 from tractable.learning.networks.pseudo_likelihood.scores import mean_log_pseudo_likelihood
 from tractable.networks import Network, compile_network
 from tractable.networks.gibbs.sampler import GibbsSampler

@@ -13,8 +13,8 @@ import tractable as tr
 from tractable.circuit import Builder
 from tractable.cli import run
 from tractable.cli.app import COMMANDS
-from tractable.cli.curve import curve
 from tractable.cli.options import duration, names
+from tractable.cli.parameters import curve
 from tractable.data import Schema, Variable, clinic, to_frame
 from tractable.formats import FORMATS
 from tractable.formats.features import feature_table

@@ -19,8 +19,13 @@ from tractable.data.schema import discrete_schema
 from tractable.engine import log_values
 from tractable.networks import Network, TableFactor, TooLargeError, compile_network
 from tractable.networks.compiling.kernels import FEW, group_by_dictionary, group_lines
-from tractable.networks.compiling.order import min_fill_order, peel_simplicial
-from tractable.networks.compiling.order_search import _Search, plan_elimination, plan_of
+from tractable.networks.compiling.order import (
+    _Search,
+    min_fill_order,
+    peel_simplicial,
+    plan_elimination,
+    plan_of,
+)
 
 
 def function_network(inputs: int) -> Network:

@@ -21,7 +21,7 @@ from tractable.circuit import Graph
 from tractable.cli import run
 from tractable.data import Evidence, Region, States
 from tractable.data.schema import Schema, discrete_schema
-from tractable.formats.source_network import attach_source, source_tensors
+from tractable.formats.tract import attach_source, source_tensors
 from tractable.networks import Network, TableFactor, TreeFactor, compile_network
 from tractable.networks.answering import network_answers
 from tractable.networks.answering.order import eliminate_greedily, eliminate_in_order, link_scopes, members

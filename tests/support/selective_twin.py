@@ -9,10 +9,10 @@ from typing import Any, Optional, TypeAlias
 import numpy as np
 
 from tractable.data import Table, discrete_schema
-from tractable.learning.joint.selective.candidates import Candidates
 from tractable.learning.joint.selective.copying import start_node
 from tractable.learning.joint.selective.nodes import SUM_EDGE
 from tractable.learning.joint.selective.rows import CodedRows, coded_rows
+from tractable.learning.joint.selective.search import Candidates
 from tractable.learning.joint.selective.smoothing import all_ways
 from tractable.learning.joint.selective.tree import Basis, SelectiveTree
 

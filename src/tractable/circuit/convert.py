@@ -13,8 +13,7 @@ from tractable.circuit.assemble import Edges, assemble, concatenate_edges, renum
 from tractable.circuit.blocks import ConstantBlock, JointBlock, LeafBlock
 from tractable.circuit.graph import LEAF, PRODUCT, SUM, Graph
 from tractable.circuit.leaves import FAMILIES
-from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import leaves_by_column
+from tractable.circuit.scopes import leaf_columns, leaves_by_column
 
 
 def to_ac(graph: Graph) -> Graph:

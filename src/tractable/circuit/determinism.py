@@ -16,10 +16,10 @@ from tractable.circuit.kernels import (
     sibling_pairs,
     union_words,
 )
-from tractable.circuit.scopes import leaf_columns
-from tractable.circuit.supports import (
+from tractable.circuit.scopes import (
     Field,
     code_supports,
+    leaf_columns,
     leaves_by_column,
     live_edges,
     pack_fields,

@@ -6,7 +6,7 @@ import typer
 
 from tractable.cli import options
 from tractable.cli.output import answer, lines
-from tractable.cli.tried import tried_table
+from tractable.cli.stack import tried_table
 
 if TYPE_CHECKING:
     from tractable.data import Variable

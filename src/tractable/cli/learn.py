@@ -12,8 +12,8 @@ from tractable.cli.output import INTERRUPTED, answer, likelihood_of, lines, note
 from tractable.cli.progress import progress_bar
 from tractable.cli.reading import Reading, reads_tables
 from tractable.cli.runs import CircuitRun, NetworkRun
+from tractable.cli.stack import tried_table
 from tractable.cli.summary import shown_score
-from tractable.cli.tried import tried_table
 
 if TYPE_CHECKING:
     from tractable.data import Table

@@ -12,8 +12,8 @@ import numpy as np
 from tractable.data.arrow_files import read_arrow, read_parquet
 from tractable.data.coding import code_column
 from tractable.data.convert import Names, Strictness, Unseen, as_table, names_of
+from tractable.data.databases import read_duckdb, read_sqlite
 from tractable.data.delimited import read_delimited
-from tractable.data.duckdb_tables import read_duckdb
 from tractable.data.excel import read_sheet
 from tractable.data.frame import require_names
 from tractable.data.grid import table_with_grid
@@ -27,7 +27,6 @@ from tractable.data.parts import date_parts
 from tractable.data.schema import Kind, Schema, label_text
 from tractable.data.schema_files import read_schema
 from tractable.data.source import Source, find_source
-from tractable.data.sqlite_tables import read_sqlite
 from tractable.data.table import Table
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from tractable.estimators.base import TableEstimator
 from tractable.estimators.factory import estimator_class
 from tractable.learning.joint import LEARNERS
 from tractable.learning.statistics.held_out import shuffled_folds
-from tractable.learning.statistics.scores import estimate_mean
+from tractable.learning.statistics.stack_weights import estimate_mean
 from tractable.model import Circuit
 from tractable.queries import weighted_mean
 

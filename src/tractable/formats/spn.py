@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tractable.base.arrays import Floats, Ints
+from tractable.base.compiled import njit
 from tractable.circuit.assemble import assemble, edges_of
 from tractable.circuit.builder import Builder
 from tractable.circuit.graph import LEAF, SUM, Graph
@@ -17,8 +18,27 @@ from tractable.engine import log_partition_function
 from tractable.formats.ac import ac_graph, ac_text
 from tractable.formats.atomic import new_folder, write_text
 from tractable.formats.document import Document, warn_of_lost_roles
-from tractable.formats.kernels import spread_owners
 from tractable.networks.writing import decimal
+
+# ---- Compiled loops over a graph's arrays. Node i's edges are start[i]:start[i + 1], children before
+#      parents.
+
+
+@njit(cache=True, nogil=True)
+def spread_owners(start: Ints, child: Ints, owner: Ints) -> bool:
+    """Give all inner nodes below an owned node its owner (-1: none); returns whether two owners meet."""
+    met = False
+    for node in range(owner.size - 1, -1, -1):
+        if owner[node] < 0:
+            continue
+        for e in range(start[node], start[node + 1]):
+            below = child[e]
+            if start[below] == start[below + 1]:
+                continue
+            met |= owner[below] >= 0 and owner[below] != owner[node]
+            owner[below] = owner[node]
+    return met
+
 
 # ---- Libra's sum-product networks (`.spn`): reading a tree of sums and products over leaf circuits ------
 #

@@ -22,7 +22,6 @@ from tractable.learning.conditional.conditional_spn import (
     restrict,
 )
 from tractable.learning.conditional.mctbn import MCTBNLearner
-from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping
 from tractable.learning.conditional.parts.network import (
     GatedSum,
@@ -30,6 +29,7 @@ from tractable.learning.conditional.parts.network import (
     Part,
     Product,
     extrapolate,
+    freeze_part,
     improve,
     leaves,
     score,

@@ -15,6 +15,7 @@ from tractable.data import Schema, Table, Variable
 from tractable.engine import log_values
 from tractable.learning.conditional.field.expectations import FeaturePlaces, Sample, ZeroOneMatrix
 from tractable.learning.conditional.field.freeze import freeze_conditional
+from tractable.learning.conditional.field.gains import choose_priors
 from tractable.learning.conditional.field.learner import (
     chosen_inputs,
     mutual_information,
@@ -23,7 +24,6 @@ from tractable.learning.conditional.field.learner import (
     residual_forest,
 )
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
-from tractable.learning.conditional.field.priors import choose_priors
 from tractable.learning.conditional.field.rows import ConditionalRows, conditional_rows, input_cuts
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.growing import FitEffort, Priors, SplitCosts

@@ -14,9 +14,8 @@ from tractable.circuit.leaves.logistic import input_features
 from tractable.data import Schema, Table, Variable
 from tractable.learning.conditional.mctbn import MCTBNLearner, first_responsibilities
 from tractable.learning.conditional.parts import regression as newton
-from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping
-from tractable.learning.conditional.parts.network import Leaf, Mixture, improve, leaves, score
+from tractable.learning.conditional.parts.network import Leaf, Mixture, freeze_part, improve, leaves, score
 from tractable.learning.conditional.parts.regression import Effort, Penalty, fit_regression, log_probs
 from tractable.learning.conditional.parts.rows import RegressionRows, Sample, regression_rows
 from tractable.learning.conditional.parts.tree import (

@@ -18,7 +18,6 @@ from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint import LEARNERS
 from tractable.learning.joint.continuous import training
-from tractable.learning.joint.continuous.circuit import mixture_circuit
 from tractable.learning.joint.continuous.components import (
     Components,
     golden_ratio,
@@ -36,7 +35,7 @@ from tractable.learning.joint.continuous.joint_training import (
     mixed_trees,
     train_members,
 )
-from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner
+from tractable.learning.joint.continuous.learner import ContinuousMixtureLearner, mixture_circuit
 from tractable.learning.joint.continuous.rows import TreeRows, frequent_first, tree_rows
 from tractable.learning.joint.continuous.shape import TreeShape, tree_shape
 from tractable.learning.joint.continuous.training import STRENGTHS, Trained, TrainingData

@@ -27,7 +27,7 @@ from tractable.learning.parameters import fit
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.statistics.clustering import Clustering
 from tractable.learning.statistics.encoding import encode
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 
 NO_SPLITS: dict[str, Any] = {"leaf": "acmn", "max_edges": 0, "min_max_edges": 0}
 

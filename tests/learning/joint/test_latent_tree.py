@@ -13,9 +13,8 @@ from tractable.circuit import Graph, is_decomposable, is_smooth, parameter_count
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint.chow_liu import ChowLiuLearner
-from tractable.learning.joint.latent_tree.circuit import tree_circuit
 from tractable.learning.joint.latent_tree.distances import Pairs, information_distances, pair_counts
-from tractable.learning.joint.latent_tree.learner import LatentTreeLearner
+from tractable.learning.joint.latent_tree.learner import LatentTreeLearner, tree_circuit
 from tractable.learning.joint.latent_tree.start import initial_tables, root_tree
 from tractable.learning.joint.latent_tree.structure import (
     Method,

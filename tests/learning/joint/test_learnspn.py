@@ -13,7 +13,7 @@ from tractable.learning.joint.learnspn.learner import LearnSPNLearner
 from tractable.learning.statistics.clustering import Clustering, cluster_rows
 from tractable.learning.statistics.dependence import dependent_groups, pair_gains
 from tractable.learning.statistics.encoding import encode
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 
 
 def blocks(rows: int = 2000, seed: int = 2) -> Table:

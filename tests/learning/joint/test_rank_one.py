@@ -12,8 +12,7 @@ from tractable.base.progress import Watch
 from tractable.circuit import Graph
 from tractable.data import Schema, Table, Variable, collapse, discrete_schema
 from tractable.engine import log_values
-from tractable.learning.joint.rank_one.circuit import BlockLeaves, block_circuit
-from tractable.learning.joint.rank_one.learner import SPNSVDLearner
+from tractable.learning.joint.rank_one.learner import BlockLeaves, SPNSVDLearner, block_circuit
 from tractable.learning.joint.rank_one.leaves import best_bandwidth
 from tractable.learning.joint.rank_one.regions import (
     Block,

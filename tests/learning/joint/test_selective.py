@@ -21,9 +21,7 @@ from tractable.circuit import is_deterministic, is_regular_selective
 from tractable.data import Table, collapse, discrete_schema
 from tractable.engine import log_values
 from tractable.learning.joint.completion import complete
-from tractable.learning.joint.selective.candidates import Candidates
-from tractable.learning.joint.selective.freeze import freeze
-from tractable.learning.joint.selective.learner import SelectiveLearner
+from tractable.learning.joint.selective.learner import SelectiveLearner, freeze
 from tractable.learning.joint.selective.merges import Merge, added_likelihood
 from tractable.learning.joint.selective.nodes import cost_and_edges, list_nodes
 from tractable.learning.joint.selective.rows import (
@@ -33,7 +31,7 @@ from tractable.learning.joint.selective.rows import (
     count_conditions,
     list_cells,
 )
-from tractable.learning.joint.selective.search import Climb, Limits, finish_climb
+from tractable.learning.joint.selective.search import Candidates, Climb, Limits, finish_climb
 from tractable.learning.joint.selective.smoothing import Smoothing, all_ways
 from tractable.learning.joint.selective.splits import Split, TieRule
 from tractable.learning.joint.selective.tree import SelectiveTree

@@ -18,9 +18,8 @@ from tractable.base.progress import Progress, Watch
 from tractable.data import Schema, Table, Variable, discrete_schema
 from tractable.learning.networks import NETWORK_LEARNERS, NetworkLearner
 from tractable.learning.networks.gssl import GSSLLearner, generalise, supports
-from tractable.learning.networks.indicators import state_indicators
+from tractable.learning.networks.indicators import conditional_marginal_log_likelihood, state_indicators
 from tractable.learning.networks.l1 import L1MarkovLearner, regress
-from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.scores import (
     log_pseudo_likelihoods,

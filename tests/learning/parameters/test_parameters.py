@@ -19,7 +19,7 @@ from tractable.engine.expectations import Expecter
 from tractable.learning.parameters import METHODS, fit, randomise
 from tractable.learning.parameters.cccp import CCCP
 from tractable.learning.parameters.closed_form import ClosedForm
-from tractable.learning.parameters.indicators import contract_states, expand_states
+from tractable.learning.parameters.gradient import contract_states, expand_states
 from tractable.queries import log_prob
 
 COLUMNS = 6

@@ -24,7 +24,7 @@ from tractable.circuit import Builder, Graph
 from tractable.data import Table, TableWarning, clinic, discrete_schema, to_frame
 from tractable.formats.atomic import lock
 from tractable.learning.joint import LEARNERS, Learned, Learner
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 from tractable.learning.tuning import SAMPLERS, Trial, table_text
 from tractable.learning.tuning.trial import TimeBudget
 

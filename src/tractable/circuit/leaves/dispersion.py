@@ -11,10 +11,10 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.late import special
+from tractable.circuit.leaves.counts import pseudo_means
 from tractable.circuit.leaves.finite import overall_shares, quiet_log, state_weights
 from tractable.circuit.leaves.overdispersed import log_probability
 from tractable.circuit.leaves.poisson import MAX_LOG_RATE, Poisson
-from tractable.circuit.leaves.pseudo_rows import pseudo_means
 
 LEAST_LOG_R = -20.0
 SLIGHT = 14.0  # a log r that exceeds the log mean by this is taken to be infinite: rows cannot tell

@@ -7,6 +7,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.late import special
+from tractable.circuit.leaves.counts import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.family import Density
 from tractable.circuit.leaves.finite import overall_shares, quiet_log
 from tractable.circuit.leaves.intervals import (
@@ -18,7 +19,6 @@ from tractable.circuit.leaves.intervals import (
     log_normal_between,
 )
 from tractable.circuit.leaves.moments import LeafMoments, moments_from, plain_moments, weighted_spread
-from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.rounded import CELL_VARIANCE, rounding_step
 from tractable.data.evidence import Region
 from tractable.data.schema import Variable

@@ -8,12 +8,18 @@ import numpy as np
 
 from tractable.base.arrays import Floats
 from tractable.base.late import special
-from tractable.circuit.leaves.counts import LARGE, LEAST_LOG_RATE, TINY, far_from, moments_within
+from tractable.circuit.leaves.counts import (
+    LARGE,
+    LEAST_LOG_RATE,
+    TINY,
+    far_from,
+    moments_within,
+    pseudo_means,
+)
 from tractable.circuit.leaves.family import Family
 from tractable.circuit.leaves.finite import overall_shares, quiet_log
 from tractable.circuit.leaves.intervals import NEGLIGIBLE, POINTS, SHARES, limits
 from tractable.circuit.leaves.moments import LeafMoments, plain_moments
-from tractable.circuit.leaves.pseudo_rows import pseudo_means
 from tractable.data.evidence import Region
 from tractable.data.schema import Variable
 

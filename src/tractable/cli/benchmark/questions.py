@@ -10,7 +10,7 @@ import numpy as np
 from tractable.base.arrays import Bools, Floats
 from tractable.circuit import Graph
 from tractable.data import Table
-from tractable.learning.networks.penalties import conditional_marginal_log_likelihood
+from tractable.learning.networks.indicators import conditional_marginal_log_likelihood
 from tractable.networks.gibbs.sampler import GibbsSampler
 from tractable.queries import log_prob
 

@@ -13,7 +13,7 @@ from tractable.cli.reports.metrics import (
 )
 from tractable.cli.reports.model import feature_list, leaf_counts, model_summary
 from tractable.cli.reports.training import fitting_summary, learning_summary, network_summary
-from tractable.learning.statistics.scores import Estimate, estimate_mean
+from tractable.learning.statistics.stack_weights import Estimate, estimate_mean
 
 __all__ = [
     "Estimate",

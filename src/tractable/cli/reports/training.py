@@ -13,7 +13,7 @@ from tractable.learning.networks.pseudo_likelihood.scores import (
     mean_log_pseudo_likelihood,
 )
 from tractable.learning.parameters import Method, weighted_rows
-from tractable.learning.statistics.scores import Estimate, estimate_mean, shared_time
+from tractable.learning.statistics.stack_weights import Estimate, estimate_mean, shared_time
 from tractable.learning.training.provenance import FOUND
 from tractable.model import Circuit
 

@@ -13,7 +13,7 @@ from tractable.circuit import ConstantBlock, FeatureTable, Graph
 from tractable.circuit.codec import graph_forms
 from tractable.data import Table
 from tractable.learning.conditional.field.expectations import Sample
-from tractable.learning.conditional.field.priors import choose_priors
+from tractable.learning.conditional.field.gains import choose_priors
 from tractable.learning.conditional.field.rows import (
     ConditionalNetwork,
     conditional_network,

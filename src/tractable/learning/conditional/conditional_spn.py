@@ -11,13 +11,13 @@ from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.data import Table
 from tractable.learning.conditional.learner import CompleteTargetsLearner
-from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping, divide_rows
 from tractable.learning.conditional.parts.network import (
     GatedSum,
     Leaf,
     Part,
     Product,
+    freeze_part,
     improve,
     is_worth,
     score,

@@ -11,12 +11,12 @@ from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.data import Table
 from tractable.learning.conditional.learner import CompleteTargetsLearner
-from tractable.learning.conditional.parts.freeze import freeze_part
 from tractable.learning.conditional.parts.growth import Stopping, add_components, divide_rows
 from tractable.learning.conditional.parts.network import (
     Leaf,
     Mixture,
     P,
+    freeze_part,
     improve,
     is_worth,
     leaves,

@@ -28,7 +28,7 @@ from tractable.learning.statistics.held_out import draw_rows
 from tractable.learning.statistics.leaf_choice import choose_leaves, is_replaced, statistics_family
 from tractable.learning.statistics.pieces import view_pieces
 from tractable.learning.statistics.product_mixtures import initial_sums
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 
 TREE = Key(__name__, "tree", Graph)
 FIRST_TREE = Key(__name__, "first tree", Graph)  # of a number of states

@@ -28,7 +28,7 @@ from tractable.learning.statistics.estimates import LEAST_SMOOTHING
 from tractable.learning.statistics.forests import Forest, chow_liu_forest, forest_node
 from tractable.learning.statistics.pieces import learn_through_pieces
 from tractable.learning.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, memberships
-from tractable.learning.statistics.scores import bic_penalty
+from tractable.learning.statistics.stack_weights import bic_penalty
 
 NEGLIGIBLE = 1e-6  # rows that belong to a tree with less than this probability are left out
 SAMPLE = 1000  # rows that represent the whole table in every tree

@@ -18,7 +18,7 @@ from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.encoding import Encoding, encode
 from tractable.learning.statistics.leaf_choice import columns_that_need_rows
 from tractable.learning.statistics.product_mixtures import Mixture, ProductEM, fit_mixture, mixture_node
-from tractable.learning.statistics.scores import bic_penalty, mean_log_prob
+from tractable.learning.statistics.stack_weights import bic_penalty, mean_log_prob
 
 SCORED = Key(__name__, "scored", tuple[Graph, float])
 

@@ -12,9 +12,14 @@ from tractable.base.progress import Key, Watch
 from tractable.base.settings import setting
 from tractable.data import Table
 from tractable.engine.trace import uniform
-from tractable.learning.networks.indicators import Occurrences, StateIndicators, state_indicators
+from tractable.learning.networks.indicators import (
+    Occurrences,
+    StateIndicators,
+    choose_penalty,
+    penalty_path,
+    state_indicators,
+)
 from tractable.learning.networks.learner import NetworkLearner
-from tractable.learning.networks.penalties import choose_penalty, penalty_path
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.weights import (
     l1_penalties,

@@ -17,9 +17,8 @@ from tractable.base.progress import Key, Stopped, Watch
 from tractable.base.settings import setting
 from tractable.data import Table
 from tractable.engine.sweep import map_threads, threads_or_default
-from tractable.learning.networks.indicators import Occurrences, state_indicators
+from tractable.learning.networks.indicators import Occurrences, choose_penalty, penalty_path, state_indicators
 from tractable.learning.networks.learner import NetworkLearner
-from tractable.learning.networks.penalties import choose_penalty, penalty_path
 from tractable.learning.networks.pseudo_likelihood.objective import PseudoLikelihood
 from tractable.learning.networks.pseudo_likelihood.weights import log_weights
 from tractable.networks import FeatureFactor, Network

@@ -6,7 +6,7 @@ import numpy as np
 
 from tractable.base.arrays import Floats, Ints
 from tractable.circuit.leaves import Family, leaf_family
-from tractable.circuit.leaves.pseudo_rows import SHARE
+from tractable.circuit.leaves.counts import SHARE
 from tractable.data import Variable
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.estimates import (

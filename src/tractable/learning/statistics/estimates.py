@@ -12,9 +12,9 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.circuit import Builder
 from tractable.circuit.leaves import leaf_family, state_family
+from tractable.circuit.leaves.counts import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.gaussian import MAX_LOG_SD, MIN_SPREAD, unrounded, unstandardised
 from tractable.circuit.leaves.poisson import LEAST_ESTIMATE, MAX_LOG_RATE
-from tractable.circuit.leaves.pseudo_rows import pooled_variance, pseudo_means, pseudo_squares, scatter
 from tractable.circuit.leaves.rounded import CELL_VARIANCE
 from tractable.learning.statistics.encoding import Encoding
 from tractable.learning.statistics.leaf_choice import (
@@ -50,7 +50,7 @@ def smoothed_sums(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
 def pseudo_counts(encoding: Encoding, sums: Floats, smoothing: float) -> Floats:
     """The statistics of one pseudo-count of each group; (features, 1) where all groups have the same.
 
-    `circuit/leaves/pseudo_rows.py` says where those of numeric columns lie.
+    `circuit/leaves/counts.py` says where those of numeric columns lie.
     """
     layout, prior = encoding.layout, encoding.prior[:, None]
     if not layout.real.size + layout.counted.size:

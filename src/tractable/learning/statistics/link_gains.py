@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
-from tractable.circuit.leaves.pseudo_rows import pseudo_means, pseudo_squares, scatter
+from tractable.circuit.leaves.counts import pseudo_means, pseudo_squares, scatter
 from tractable.data import Schema
 from tractable.learning.statistics.encoding import SPARSE, Encoding, FeatureLayout, Matrix, layout_of
 from tractable.learning.statistics.estimates import LEAST_SMOOTHING, log_rates, moments

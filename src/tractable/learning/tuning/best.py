@@ -7,8 +7,7 @@ from typing import Any
 from tractable.circuit import Graph
 from tractable.formats.atomic import save_or_rescue
 from tractable.learning.training import provenance
-from tractable.learning.tuning.problem import Problem
-from tractable.learning.tuning.trial import Trial
+from tractable.learning.tuning.trial import Problem, Trial
 from tractable.model import Circuit, load
 
 

@@ -9,9 +9,8 @@ from tractable.base.processes import run_in_processes
 from tractable.base.progress import Watch
 from tractable.learning.tuning.best import Best
 from tractable.learning.tuning.journal import Journal
-from tractable.learning.tuning.problem import Problem
 from tractable.learning.tuning.samplers import SAMPLERS
-from tractable.learning.tuning.trial import Outcome, TimeBudget, Trial, TrialTask, attempt
+from tractable.learning.tuning.trial import Outcome, Problem, TimeBudget, Trial, TrialTask, attempt
 
 
 class SearchPlan(NamedTuple):

@@ -14,10 +14,9 @@ from tractable.learning.conditional import ConditionalLearner
 from tractable.learning.learner import CircuitLearner
 from tractable.learning.tuning.best import Best
 from tractable.learning.tuning.journal import Journal, table_text
-from tractable.learning.tuning.problem import Problem, learner_kind
 from tractable.learning.tuning.samplers import sampler_named
 from tractable.learning.tuning.search import SearchPlan, TrialSearch
-from tractable.learning.tuning.trial import Trial, best_of
+from tractable.learning.tuning.trial import Problem, Trial, best_of, learner_kind
 from tractable.model import Circuit
 
 File: TypeAlias = str | PathLike[str]

@@ -28,8 +28,7 @@ from tractable.networks.compiling.diagram import (
     without_last,
 )
 from tractable.networks.compiling.kernels import group_lines
-from tractable.networks.compiling.order import CompileLimit, TooLargeError
-from tractable.networks.compiling.order_search import Plan, plan_elimination
+from tractable.networks.compiling.order import CompileLimit, Plan, TooLargeError, plan_elimination
 from tractable.networks.features import feature_box, tree_boxes
 from tractable.networks.network import Factor, FeatureFactor, Network, Source, TableFactor, TreeFactor
 

@@ -7,8 +7,8 @@ import numpy as np
 from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Watch
 from tractable.base.settings import Between, redeclare, setting
+from tractable.learning.conditional.field.gains import choose_priors
 from tractable.learning.conditional.field.objective import ConditionalLikelihood
-from tractable.learning.conditional.field.priors import choose_priors
 from tractable.learning.conditional.field.rows import ConditionalRows
 from tractable.learning.conditional.field.structure import ConditionalStructure
 from tractable.learning.conditional.learner import CompleteTargetsLearner

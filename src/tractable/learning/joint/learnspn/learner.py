@@ -16,7 +16,7 @@ from tractable.learning.joint.learnspn.regions import Leaf, Partitioning, partit
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.clustering import Clustering
 from tractable.learning.statistics.encoding import Encoding, encode
-from tractable.learning.statistics.scores import mean_log_prob
+from tractable.learning.statistics.stack_weights import mean_log_prob
 
 
 @final
