@@ -21,7 +21,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MOST_LINES = 500  # of a file
 LONGEST = 60  # lines of a function, its docstring not counted
-MEDIAN_FILE, MEDIAN_BODY = 135, 6  # lines, at most
+MEDIAN_FILE, MEDIAN_BODY = 145, 6  # lines, at most
 MARKERS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK"]) + r")\b")
 
 
