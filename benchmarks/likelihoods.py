@@ -1,10 +1,10 @@
 """Test log-likelihoods of every learner on small benchmark sets, to the last digit, to compare two versions.
 
-    python benchmarks/likelihoods.py FOLDER --out after.json [--beside before.json] [--datasets nltcs,dna]
+    python benchmarks/likelihoods.py FOLDER --out after.json [--beside before.json] [--datasets nltcs,dna] [--seed 0]
     PYTHONPATH=OTHER/src python benchmarks/likelihoods.py FOLDER --out before.json
 
 FOLDER holds the sets as `NAME.train.data.gz`, `NAME.valid.data.gz` and `NAME.test.data.gz`. Each learner runs
-with its defaults, seed 0 and one thread; conditional learners predict the last fifth of the columns. With
+with its defaults, one seed and one thread; conditional learners predict the last fifth of the columns. With
 --beside, every figure that differs from the other file is printed, and the exit code is 1 if there is one.
 """
 
@@ -35,9 +35,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--beside", type=Path)
     parser.add_argument("--datasets", default=",".join(DATASETS))
+    parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     done: dict[str, Any] = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
-    for name, seconds, score in measure(chosen.folder, chosen.datasets.split(","), done):
+    for name, seconds, score in measure(chosen, done):
         done[name] = {"score": score, "seconds": round(seconds, 2)}
         chosen.out.write_text(json.dumps(done, indent=1))
         print(f"{name}: {score!r} in {seconds:.1f} CPU s", flush=True)
@@ -45,23 +46,23 @@ def main() -> None:
         sys.exit(compare(json.loads(chosen.beside.read_text()), done))
 
 
-def measure(folder: Path, datasets: list[str], done: dict[str, Any]) -> Iterator[tuple[str, float, float]]:
+def measure(chosen: argparse.Namespace, done: dict[str, Any]) -> Iterator[tuple[str, float, float]]:
     """Data set and learner, CPU seconds and test log-likelihood of all that is not done yet."""
-    for dataset in datasets:
-        parts = [folder / f"{dataset}.{part}.data.gz" for part in ("train", "valid", "test")]
+    for dataset in chosen.datasets.split(","):
+        parts = [chosen.folder / f"{dataset}.{part}.data.gz" for part in ("train", "valid", "test")]
         for learner in [*DATASETS.get(dataset, "").split(), *CONDITIONAL.get(dataset, "").split()]:
             if f"{dataset}/{learner}" not in done:
                 begin = time.process_time()
-                score = learned_score(learner, parts)
+                score = learned_score(learner, parts, chosen.seed)
                 yield f"{dataset}/{learner}", time.process_time() - begin, score
 
 
-def learned_score(learner: str, parts: list[Path]) -> float:
+def learned_score(learner: str, parts: list[Path], seed: int) -> float:
     """The mean test log-likelihood of one learner's model."""
     import tractable as tr
 
     tables = [tr.read(path) for path in parts]
-    made = estimator(learner)(random_state=0)
+    made = estimator(learner)(random_state=seed)
     if not is_conditional(learner):
         return float(made.fit(tables[0], valid=tables[1]).score(tables[2]))
     frames = [table.values for table in tables]
