@@ -1,10 +1,10 @@
 """Test log-likelihoods of every learner on small benchmark sets, to the last digit, to compare two versions.
 
-    python benchmarks/likelihoods.py FOLDER --out after.json [--beside before.json] [--datasets nltcs,dna] [--seed 0]
+    python benchmarks/likelihoods.py FOLDER --out after.json [--beside before.json] [--datasets nltcs,dna]
     PYTHONPATH=OTHER/src python benchmarks/likelihoods.py FOLDER --out before.json
 
 FOLDER holds the sets as `NAME.train.data.gz`, `NAME.valid.data.gz` and `NAME.test.data.gz`. Each learner runs
-with its defaults, one seed and one thread; conditional learners predict the last fifth of the columns. With
+with its defaults, one thread and the seed of --seed; conditional learners predict the last fifth of the columns. With
 --beside, every figure that differs from the other file is printed, and the exit code is 1 if there is one.
 """
 
