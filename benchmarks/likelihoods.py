@@ -4,8 +4,9 @@
     PYTHONPATH=OTHER/src python benchmarks/likelihoods.py FOLDER --out before.json
 
 FOLDER holds the sets as `NAME.train.data.gz`, `NAME.valid.data.gz` and `NAME.test.data.gz`. Each learner runs
-with its defaults, one thread and the seed of --seed; conditional learners predict the last fifth of the columns. With
---beside, every figure that differs from the other file is printed, and the exit code is 1 if there is one.
+with its defaults, one thread and the seed of --seed; conditional learners predict the last fifth of the
+columns. With --beside, every figure that differs from the other file is printed, and the exit code is 1 if
+there is one.
 """
 
 import argparse
