@@ -312,3 +312,17 @@ def test_reading_a_csv_file_imports_no_reader_of_another_format(folder: Path) ->
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert not {"python_calamine", "duckdb", "sqlite3", "openpyxl", "polars"} & set(loaded)
+
+
+@pytest.mark.parametrize("name", ["items", "price"])  # of the table, and of a column
+def test_a_database_whose_names_are_not_utf_8_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    place = tmp_path / "damaged.sqlite"
+    with closing(sqlite3.connect(place)) as database:
+        database.execute("CREATE TABLE items (price REAL)")
+        database.execute("INSERT INTO items VALUES (1.5)")
+        database.commit()
+    place.write_bytes(place.read_bytes().replace(name.encode(), b"\xee" + name.encode()[1:]))
+    with pytest.raises(ValueError, match=r"damaged\.sqlite.*") as told:
+        read(place)
+    assert "codec" not in str(told.value)
+    assert "\n" not in str(told.value)

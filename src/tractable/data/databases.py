@@ -33,7 +33,9 @@ def read_sqlite(source: Source, layout: Layout) -> Any:
             quoted = name.replace('"', '""')
             cursor = database.execute(f'SELECT * FROM "{quoted}"')
             rows = cursor.fetchall()
-    except (sqlite3.Error, OSError, OverflowError, UnicodeError) as fault:
+    except UnicodeError:
+        raise ValueError(f"{source}: a name or a text in the database is not UTF-8") from None
+    except (sqlite3.Error, OSError, OverflowError) as fault:
         words = (str(fault).splitlines() or [type(fault).__name__])[0]
         raise ValueError(f"{source}: {words}") from None
     columns = [str(column[0]) for column in cursor.description]
