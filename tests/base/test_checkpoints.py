@@ -27,7 +27,8 @@ from small_tables import categorical_table, is_normalised, mixed_table
 
 import tractable.learning
 from tractable.base.arrays import AnyArray, Bools, Ints
-from tractable.base.compiled import Trial, on_compile
+from tractable.base.compiled import Trial
+from tractable.base.compiling import on_compile
 from tractable.base.interrupts import note_interrupts, raise_if_interrupted
 from tractable.base.progress import Key, StoredCheckpoints, Watch, generator_state, restore_generator, share
 from tractable.base.progress.codec import decode, encode, state_from_bytes, state_to_bytes

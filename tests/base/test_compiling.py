@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tractable.base.compiled import Trial, announce, inner, kernel, on_compile
+from tractable.base.compiled import Trial, inner, kernel
+from tractable.base.compiling import announce, on_compile
 from tractable.cli import progress
 
 

@@ -60,3 +60,8 @@ def test_learning_imports_neither_formats_nor_queries(room: str) -> None:
 def test_naming_a_learner_does_not_import_it() -> None:
     code = "from tractable.learning.joint import LEARNERS\nassert 'idspn' in LEARNERS"
     assert "tractable.learning.joint.idspn.learner" not in modules_after(code)
+
+
+def test_the_command_line_starts_without_numbers() -> None:
+    found = modules_after("import tractable.cli")
+    assert not {"numpy", "numba", "scipy", *HEAVY} & {m.split(".")[0] for m in found} - {"typer", "rich"}

@@ -13,8 +13,7 @@ unpickled, and numba lets that error through. Such an index is out of date: it i
 import importlib
 import pickle
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
@@ -24,35 +23,7 @@ import numba
 from numba.core import caching, event
 from numba.np import linalg
 
-# ---- notification of listeners when functions are compiled ----------------------------------------------
-#
-# This module does not import numba, so listening costs nothing if nothing is compiled.
-
-
-OnCompile = Callable[[str | None], None]
-
-_listeners: list[OnCompile] = []
-
-
-@contextmanager
-def on_compile(listener: OnCompile) -> Iterator[None]:
-    """Call `listener` with the name of each function that is compiled in this context, when it begins.
-
-    After the last of several functions that call each other it is called with None. Functions that come from
-    the cache on disk are not compiled.
-    """
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-def announce(name: str | None) -> None:
-    """Notify all listeners that a function is compiled, or with None that compilation is over."""
-    for listener in tuple(_listeners):
-        listener(name)
-
+from tractable.base.compiling import announce
 
 __all__ = [
     "Trial",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tractable.base.compiled import on_compile
+from tractable.base.compiling import on_compile
 
 if TYPE_CHECKING:
     from tractable.base.progress import Progress

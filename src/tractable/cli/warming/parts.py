@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import parallel_config
 
-from tractable.base.compiled import cache_folder, compile_at_once, on_compile
+from tractable.base.compiled import cache_folder, compile_at_once
+from tractable.base.compiling import on_compile
 from tractable.base.progress import Watch
 from tractable.cli.warming import tables
 from tractable.cli.warming.questions import ask_everything, no_evidence
