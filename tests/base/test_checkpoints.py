@@ -34,7 +34,7 @@ from tractable.base.progress import Key, StoredCheckpoints, Watch, generator_sta
 from tractable.base.progress.codec import decode, encode, state_from_bytes, state_to_bytes
 from tractable.base.threads import use_threads
 from tractable.circuit import Graph
-from tractable.circuit.codec import graph_from_state, graph_state
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data import Table, discrete_schema
 from tractable.learning.conditional import CONDITIONAL
 from tractable.learning.joint import LEARNERS

@@ -15,7 +15,6 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import decode, encode
 from tractable.circuit import Builder, Graph, condition, is_deterministic
 from tractable.circuit.blocks import GateBlock, LeafBlock
-from tractable.circuit.codec import graph_forms
 from tractable.circuit.combine import product
 from tractable.circuit.convert import to_ac
 from tractable.circuit.leaves.logistic import (
@@ -25,6 +24,7 @@ from tractable.circuit.leaves.logistic import (
     input_features,
     log_softmax,
 )
+from tractable.circuit.states import graph_forms
 from tractable.data import Interval, Schema, Variable
 from tractable.formats import Document, read_circuit, write_circuit
 

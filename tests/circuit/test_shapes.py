@@ -30,9 +30,9 @@ from tractable.circuit import (
     product,
     smooth,
 )  # fmt: skip
-from tractable.circuit.codec import graph_from_state, graph_state
 from tractable.circuit.graph import Members, Shape
 from tractable.circuit.shapes import check_mixture, declare_shape, members_of
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data import Schema, Variable, discrete_schema
 from tractable.engine import shape_terms, shared, sweep
 from tractable.engine.shape_terms import shape_program

@@ -14,7 +14,7 @@ import pytest
 import tractable as tr
 from tractable.base.progress import StoredCheckpoints, Watch
 from tractable.base.progress.codec import state_to_bytes
-from tractable.circuit.codec import graph_state
+from tractable.circuit.states import graph_state
 from tractable.cli import run
 from tractable.data import clinic, to_frame
 from tractable.learning.growing.search import SplitSearch

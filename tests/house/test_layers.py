@@ -10,7 +10,7 @@ from rooms import PACKAGES, ROOMS, room_of
 ROOT = Path(__file__).parents[2] / "src" / "tractable"
 FILES = sorted(ROOT.rglob("*.py"))
 MOST_ENTRIES = 14  # of the package's own folder
-MOST_FILES = 475
+MOST_FILES = 476
 
 
 def module_of(file: Path) -> str:

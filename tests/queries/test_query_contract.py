@@ -13,7 +13,7 @@ import pytest
 import tractable as tr
 from tractable.base.threads import use_threads
 from tractable.circuit import Builder, Graph
-from tractable.circuit.codec import graph_state
+from tractable.circuit.states import graph_state
 from tractable.data import Evidence, clinic
 from tractable.queries import QUERIES, Column, Columns, Rows
 

@@ -15,8 +15,8 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Progress, Watch
 from tractable.base.progress.codec import state_from_bytes, state_to_bytes
 from tractable.circuit import Builder, Graph, is_deterministic, is_valid_over
-from tractable.circuit.codec import graph_from_state, graph_state
 from tractable.circuit.leaves.perceptron import Layer, Perceptron, evaluate_layers
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.cli import run
 from tractable.data import Schema, Table, Variable
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema

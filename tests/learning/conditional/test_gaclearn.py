@@ -16,8 +16,8 @@ from tractable.base.arrays import Floats
 from tractable.base.progress.codec import state_from_bytes, state_to_bytes
 from tractable.circuit import is_deterministic, is_valid_over
 from tractable.circuit.blocks import NetworkBlock
-from tractable.circuit.codec import graph_from_state, graph_state
 from tractable.circuit.leaves.perceptron import Committee, Layer, evaluate_layers
+from tractable.circuit.states import graph_from_state, graph_state
 from tractable.data import Schema, Table, Variable
 from tractable.formats import FORMATS
 from tractable.learning.conditional import CONDITIONAL

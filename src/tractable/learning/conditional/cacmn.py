@@ -10,7 +10,7 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, redeclare, setting
 from tractable.circuit import ConstantBlock, FeatureTable, Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.conditional.field.expectations import Sample
 from tractable.learning.conditional.field.gains import choose_priors

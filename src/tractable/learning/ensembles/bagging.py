@@ -13,7 +13,7 @@ import numpy as np
 from tractable.base.progress import InnerWatch, Key, Watch
 from tractable.base.settings import setting
 from tractable.circuit import Graph, mixture
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.learner import Learned, Learner
 from tractable.learning.statistics.held_out import draw_rows

@@ -15,7 +15,7 @@ from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import LEAF, PRODUCT, SUM, Graph, LeafBlock, mixture
 from tractable.circuit.assemble import Edges, assemble, concatenate_edges
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.parameters import Method, fit

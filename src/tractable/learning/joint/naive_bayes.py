@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Builder, Graph
-from tractable.circuit.codec import graph_forms
 from tractable.circuit.shapes import declare_shape
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.learner import Learned, PoolingLearner
 from tractable.learning.statistics.encoding import Encoding, encode

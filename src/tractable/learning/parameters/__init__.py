@@ -12,7 +12,7 @@ from tractable.base.progress import Stopped, Watch
 from tractable.base.settings import Home, Registry
 from tractable.circuit import Graph
 from tractable.circuit.check import check_graph
-from tractable.circuit.codec import parameter_forms
+from tractable.circuit.states import parameter_forms
 from tractable.data import Table, collapse, useful_validation
 from tractable.learning.parameters.method import COURSE, Course, Fitted, Method, WeightedRows, is_over
 from tractable.learning.parameters.updates import randomise

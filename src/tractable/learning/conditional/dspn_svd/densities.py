@@ -11,10 +11,10 @@ from tractable.base.progress import Key, Watch
 from tractable.circuit import PRODUCT, SUM, Block, Builder, Graph, LeafBlock
 from tractable.circuit.assemble import Edges, assemble
 from tractable.circuit.blocks import network_block
-from tractable.circuit.codec import graph_forms
 from tractable.circuit.graph import LEAF
 from tractable.circuit.leaves import Gaussian, Indicator
 from tractable.circuit.leaves.perceptron import COS, Layer
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.engine.feature_circuits import FeatureCircuits, feature_schema, log_sums
 from tractable.learning.conditional.dspn_svd.hsic import FeatureSettings, FourierMap, Projection

@@ -10,7 +10,7 @@ import numpy as np
 from tractable.base.arrays import Floats
 from tractable.base.progress import InnerWatch, Key, Stopped, Watch
 from tractable.circuit import Graph, mixture
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learning.ensembles.auto.candidates import FLOOR, Candidate

@@ -13,7 +13,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.processes import run_in_processes
 from tractable.base.progress import InnerWatch, Key, Stopped, Watch
 from tractable.circuit import Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table, collapse
 from tractable.engine import log_values
 from tractable.learning.joint.chow_liu import ChowLiuLearner

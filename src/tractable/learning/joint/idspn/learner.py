@@ -12,7 +12,7 @@ import numpy as np
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table, collapse
 from tractable.learning.joint.gaussian_mixture.learner import GaussianMixtureLearner
 from tractable.learning.joint.idspn.growth import ExtensionSearch, ExtensionSettings

@@ -12,7 +12,7 @@ from tractable.base.arrays import Floats
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import Between, OneOf, setting
 from tractable.circuit import Builder, Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Table
 from tractable.learning.joint.latent_tree.distances import (
     Pairs,

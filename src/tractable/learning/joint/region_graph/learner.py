@@ -11,7 +11,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Key, Stopped, Watch
 from tractable.base.settings import Between, setting
 from tractable.circuit import Builder, Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Grid, Table, collapse, grid_of
 from tractable.learning.joint.region_graph.regions import (
     Partition,

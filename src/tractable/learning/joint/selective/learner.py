@@ -11,7 +11,7 @@ from tractable.base.arrays import Floats, Ints
 from tractable.base.progress import Key, Watch
 from tractable.base.settings import OneOf, setting
 from tractable.circuit import Builder, Graph
-from tractable.circuit.codec import graph_forms
+from tractable.circuit.states import graph_forms
 from tractable.data import Schema, Table
 from tractable.learning.joint.completion import complete, distinct_rows
 from tractable.learning.joint.selective.filling import count_edges, pass_rows
